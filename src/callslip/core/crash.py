@@ -1,0 +1,163 @@
+"""The crash table: what may be concluded of a call whose process died, and what may be done next.
+
+Pure. ``judge`` reads a folded call and the time; it never asks, runs or writes anything. The table, row by row, stands
+in docs/explain/crash-table.md; its claim is: never repeated unless declared safe, otherwise settled by evidence or
+parked. ``runtime/recover`` acts on the conclusions.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from callslip.core.result import Effect, Status
+from callslip.core.state import CallState
+from callslip.core.tool import Recovery, Risk
+
+MAX_ATTEMPTS = 5
+"""After so many attempts an idempotent call is parked: a call that kills its process must not do so for ever."""
+
+
+class Reuse(msgspec.Struct, frozen=True):
+    """The call has its response; it is never executed again."""
+
+
+class GateAgain(msgspec.Struct, frozen=True):
+    """It certainly did not happen: today's gate decides, and may dispatch it."""
+
+
+class Again(msgspec.Struct, frozen=True):
+    """Declared safe to repeat: dispatch with the same idempotency key, as a new attempt."""
+
+
+class AskProbe(msgspec.Struct, frozen=True):
+    """Ask the tool's probe whether it happened."""
+
+
+class CompareEvidence(msgspec.Struct, frozen=True):
+    """Take the target's digest now and compare it with those in T1."""
+
+
+class Settle(msgspec.Struct, frozen=True, kw_only=True):
+    """Answer it with a failure whose effect is unknown; for calls that only read."""
+
+    status: Status
+    code: str
+    effect: Effect = Effect.UNKNOWN
+
+
+class SettleByVerdict(msgspec.Struct, frozen=True):
+    """The operator said what happened, or gave up."""
+
+
+class Park(msgspec.Struct, frozen=True, kw_only=True):
+    """Nothing can tell: a person must."""
+
+    code: str
+    reason: str
+
+
+class AwaitVerdict(msgspec.Struct, frozen=True):
+    """Parked already, no answer yet."""
+
+
+class AwaitClient(msgspec.Struct, frozen=True):
+    """Handed out to its client, no answer yet."""
+
+
+class WaitUntil(msgspec.Struct, frozen=True, kw_only=True):
+    """The old attempt has not provably ended. ``at`` is in milliseconds since 1970; ``None``: it can't be known."""
+
+    at: int | None
+    reason: str
+
+
+Conclusion = (
+    Reuse | GateAgain | Again | AskProbe | CompareEvidence | Settle | SettleByVerdict | Park | AwaitVerdict
+    | AwaitClient | WaitUntil
+)  # fmt: skip
+
+_ASK_AGAIN = frozenset({"probe_failed", "still_running"})
+"""Parked for want of an answer that may come by itself: judged anew at each resume."""
+
+
+def judge(call: CallState, *, now: int, ended_here: bool = False) -> Conclusion:
+    """What may be done with a call, by the log alone.
+
+    Args:
+        call: the folded call.
+        now: milliseconds since 1970, UTC.
+        ended_here: the latest attempt ran in this process and is known to have ended.
+    """
+    if call.response is not None:
+        return Reuse()
+    if call.resolved is not None:
+        return GateAgain() if call.resolved.verdict == "did_not_happen" else SettleByVerdict()
+    if call.parked is not None and not (call.parked.code in _ASK_AGAIN and call.dispatch is not None):
+        return AwaitVerdict()
+    if call.dispatch is None:
+        if call.marker:
+            return GateAgain()
+        return Park(code="no_marker", reason="the log does not prove that it was never dispatched")
+    if call.dispatch.client_owned:
+        return AwaitClient()
+    if call.failed is not None and call.failed.effect is Effect.NONE:
+        return GateAgain()
+    return _unknown_outcome(call, now, ended_here=ended_here)
+
+
+def _unknown_outcome(call: CallState, now: int, *, ended_here: bool) -> Conclusion:
+    dispatch = call.dispatch
+    assert dispatch is not None
+    if dispatch.recovery is Recovery.NEVER:
+        if dispatch.risk is Risk.READ:
+            late = now >= dispatch.deadline
+            return Settle(
+                status=Status.TIMEOUT if late else Status.FATAL_ERROR,
+                code="timeout" if late else "interrupted",
+            )
+        return Park(code="unknown_outcome", reason="it was dispatched and no outcome was recorded")
+    until = quiet_until(call)
+    if not ended_here and (until is None or now < until):
+        return WaitUntil(at=until, reason="its earlier attempt may still take effect")
+    if dispatch.recovery is Recovery.IDEMPOTENT:
+        if dispatch.attempt >= MAX_ATTEMPTS:
+            return Park(code="attempts_exhausted", reason=f"{dispatch.attempt} attempts ended without an answer")
+        return Again()
+    if dispatch.recovery is Recovery.PROBE:
+        return AskProbe()
+    if dispatch.evidence is None:
+        return Park(code="unknown_outcome", reason="no evidence was taken before its dispatch")
+    return CompareEvidence()
+
+
+def quiet_until(call: CallState) -> int | None:
+    """When the latest attempt has provably ended, in milliseconds since 1970; ``None`` when nothing shows it.
+
+    Same host: its owner's lock was seen free and its processes gone, and then its quiet period passed, since a
+    request already sent may still arrive. Elsewhere: its deadline and then its quiet period passed.
+    """
+    dispatch = call.dispatch
+    assert dispatch is not None
+    if call.ended_seen_at is None:
+        return None
+    if call.ended_how == "elsewhere":
+        return dispatch.deadline + dispatch.quiet_ms
+    return call.ended_seen_at + (0 if dispatch.local_effect else dispatch.quiet_ms)
+
+
+def after_probe(*, happened: bool | None) -> Conclusion:
+    """What a probe's answer means. ``True`` is settled with the probe's result by whoever asked."""
+    if happened is None:
+        return Park(code="probe_failed", reason="the tool's probe could not tell whether it happened")
+    return Reuse() if happened else Again()
+
+
+def after_evidence(call: CallState, now_digest: str) -> Conclusion:
+    """What the target's digest now means, beside those taken before the dispatch."""
+    assert call.dispatch is not None
+    assert call.dispatch.evidence is not None
+    if now_digest == call.dispatch.evidence.after:
+        return Reuse()
+    if now_digest == call.dispatch.evidence.before:
+        return Again()
+    return Park(code="evidence_differs", reason="its target is neither as before nor as it would be after")

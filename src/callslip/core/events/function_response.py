@@ -1,0 +1,39 @@
+"""T2: the one answer a call gets."""
+
+from __future__ import annotations
+
+import msgspec
+
+from callslip.core.payload import Payload
+from callslip.core.result import BlobRef, Effect, FieldError, Lane, Status
+
+
+class FunctionResponse(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="function_response", tag_field="type"
+):
+    """A refused response answers a call that was never dispatched; a settled one names the dispatch it belongs to
+    (``attempt``, ``nonce``) or the verdict it rests on (``resolved``, the position of a call_resolved)."""
+
+    call_id: str
+    lane: Lane
+    status: Status
+    effect: Effect
+    error_code: str | None = None
+    error_message: str | None = None
+    field_errors: tuple[FieldError, ...] = ()
+    retryable: bool = False
+    summary: str = ""
+    structured: Payload | None = None
+    """The whole result as JSON, normalised."""
+    shown: Payload | None = None
+    """With ``truncated``: the text the model is shown instead, head and tail of the whole."""
+    evidence: tuple[BlobRef, ...] = ()
+    truncated: bool = False
+    attempt: int | None = None
+    nonce: str | None = None
+    resolved: int | None = None
+    duration_ms: int | None = None
+    notes: tuple[str, ...] = ()
+    """What was changed to give the result a JSON form, and how it departs from its schema."""
+    internal: str = ""
+    """The full error, for the log only."""

@@ -1,0 +1,44 @@
+"""T1: committed before the effect may begin."""
+
+from __future__ import annotations
+
+import msgspec
+
+from callslip.core.payload import Payload
+from callslip.core.tool import Recovery, Risk
+
+
+class Evidence(msgspec.Struct, frozen=True, kw_only=True):
+    """What the target looked like before, and what it will look like if the effect takes place."""
+
+    target: str
+    before: str
+    after: str
+
+
+class ToolDispatch(msgspec.Struct, frozen=True, kw_only=True, tag="tool_dispatch", tag_field="type"):
+    """Everything that recovery needs to judge the call after a crash, as it was at the moment of dispatch."""
+
+    call_id: str
+    attempt: int
+    nonce: str
+    tool: str
+    """The tool's own name, after lookup."""
+    tool_version: str
+    arguments: Payload
+    """The final arguments."""
+    arguments_digest: str
+    idempotency_key: str
+    risk: Risk
+    recovery: Recovery
+    rules: tuple[str, ...]
+    """Which policy rules allowed it."""
+    deadline: int
+    """Milliseconds since 1970, UTC."""
+    quiet_ms: int
+    local_effect: bool = False
+    client_owned: bool = False
+    claims: tuple[str, ...] = ()
+    evidence: Evidence | None = None
+    changed: tuple[str, ...] = ()
+    """How the arguments' raw text was changed before use (``empty``, ``unicode``)."""

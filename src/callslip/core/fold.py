@@ -1,0 +1,308 @@
+"""Fold the log into what is known: one event at a time, refusing what can't be true.
+
+Pure. ``apply`` changes the state it is given and nothing else; an event that contradicts the log raises
+:class:`LogBroken` naming it, and the session is closed to any further effect (LEDG-06).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from callslip.core.event import OUTSIDER_EVENTS, Event, Record, Stored, genesis
+from callslip.core.events.attempt_failed import AttemptFailed
+from callslip.core.events.call_parked import CallParked
+from callslip.core.events.call_resolved import CallResolved
+from callslip.core.events.function_call import FunctionCall
+from callslip.core.events.function_response import FunctionResponse
+from callslip.core.events.late_outcome import LateOutcome
+from callslip.core.events.model_replied import ModelReplied
+from callslip.core.events.model_requested import ModelRequested
+from callslip.core.events.run_ended import RunEnded
+from callslip.core.events.run_started import RunStarted
+from callslip.core.events.session_started import SessionStarted
+from callslip.core.events.stop_requested import StopRequested
+from callslip.core.events.tool_dispatch import ToolDispatch
+from callslip.core.events.user_message import UserMessage
+from callslip.core.events.wait_closed import WaitClosed
+from callslip.core.events.wait_opened import WaitOpened
+from callslip.core.result import Effect, Status
+from callslip.core.state import CallState, QueuedMessage, SessionState, StepItem, StepState, UserItem
+from callslip.errors import LogBroken
+
+CALLER = "caller"
+"""The model name of a dispatcher's steps, whose turns Callslip does not know."""
+
+STILL_RUNNING = "still_running"
+"""``parent_ended`` of a run whose predecessor left processes that are alive: nothing has ended yet."""
+
+
+def empty(session: str) -> SessionState:
+    """The state before the first event."""
+    return SessionState(session=session, digest=genesis(session))
+
+
+def fold(session: str, log: Iterable[Stored]) -> SessionState:
+    """The state after a whole log."""
+    state = empty(session)
+    for stored in log:
+        apply(state, stored)
+    return state
+
+
+def apply(state: SessionState, stored: Stored) -> None:
+    """Take one more event into the state.
+
+    Raises:
+        LogBroken: the event is out of order, of unknown origin, or contradicts what came before.
+    """
+    record = stored.record
+    if stored.seq != state.seq + 1:
+        raise LogBroken(f"Event {stored.seq} follows event {state.seq}: the log has a hole.", seq=stored.seq)
+    if not state.seq and not isinstance(record.event, SessionStarted):
+        raise _broken(stored.seq, "the log does not begin with session_started")
+    if record.epoch == 0:
+        _check_outsider(state, stored)
+        state.outsider_seq = stored.seq
+    elif record.epoch < state.epoch:
+        raise _broken(stored.seq, f"it was written under epoch {record.epoch} after epoch {state.epoch} began")
+    _RULES[type(record.event)](state, record.event, record, stored.seq)
+    state.seq = stored.seq
+    state.digest = stored.digest
+    state.epoch = max(state.epoch, record.epoch)
+
+
+def _check_outsider(state: SessionState, stored: Stored) -> None:
+    event = stored.record.event
+    if not isinstance(event, OUTSIDER_EVENTS):
+        raise _broken(stored.seq, f"an outsider may not append {_name(event)}")
+    if isinstance(event, FunctionResponse):
+        call = state.calls.get(event.call_id)
+        if call is None or call.dispatch is None or not call.dispatch.client_owned:
+            raise _broken(stored.seq, f"an outsider answered {event.call_id}, which no client owns")
+
+
+def _session_started(state: SessionState, event: SessionStarted, record: Record, seq: int) -> None:
+    if state.seq:
+        raise _broken(seq, "a session starts once")
+    state.workspace = event.workspace
+    state.requester = event.requester
+
+
+def _run_started(state: SessionState, event: RunStarted, record: Record, seq: int) -> None:
+    state.run = record.run
+    state.run_open = True
+    state.marker = event.marker
+    state.stop = state.stop and (state.turn_open or bool(state.queued))
+    if event.parent_ended == STILL_RUNNING:
+        return
+    for call in state.calls.values():
+        if call.response is None and call.dispatch is not None and call.ended_seen_at is None:
+            call.ended_seen_at = record.at
+            call.ended_how = event.parent_ended
+
+
+def _run_ended(state: SessionState, event: RunEnded, record: Record, seq: int) -> None:
+    state.run_open = False
+    state.last_status = event.status
+    if event.status in {"finished", "stopped"}:
+        state.turn_open = state.stop = False
+
+
+def _user_message(state: SessionState, event: UserMessage, record: Record, seq: int) -> None:
+    state.queued.append(QueuedMessage(seq=seq, text=event.text, steer=event.steer))
+
+
+def _model_requested(state: SessionState, event: ModelRequested, record: Record, seq: int) -> None:
+    if state.step is not None and any(state.calls[call].response is None for call in state.step.calls):
+        raise _broken(seq, f"step {event.step} begins while a call of step {state.step.step} has no response")
+    if event.model != CALLER:
+        consumed = {message.seq: message for message in state.queued}
+        for position in event.consumed:
+            if position not in consumed:
+                raise _broken(seq, f"it shows user message {position}, which is not in the queue")
+            state.items.append(UserItem(text=consumed[position].text))
+        state.queued = [message for message in state.queued if message.seq not in event.consumed]
+    if event.turn != state.turn:
+        state.turn = event.turn
+        state.steps_in_turn = 0
+    state.steps_in_turn += 1
+    state.turn_open = event.model != CALLER
+    _forget_step(state)
+    state.step = StepState(step=event.step, turn=event.turn, model=event.model, visible=event.visible)
+    if event.model == CALLER:
+        state.steps[event.step] = (seq, 0)
+
+
+def _model_replied(state: SessionState, event: ModelReplied, record: Record, seq: int) -> None:
+    step = state.step
+    if step is None or step.step != event.step or step.finish:
+        raise _broken(seq, f"a reply to step {event.step}, which was not asked")
+    step.text, step.finish, step.expected = event.text, event.finish, event.calls
+    if not event.calls:
+        state.items.append(StepItem(step=step.step, text=event.text, finish=event.finish))
+
+
+def _function_call(state: SessionState, event: FunctionCall, record: Record, seq: int) -> None:
+    step = state.step
+    if step is None or step.step != event.step or event.position != len(step.calls) or not step.finish:
+        raise _broken(seq, f"{event.call_id} is not the next call of the current step")
+    if event.call_id in state.calls:
+        raise _broken(seq, f"{event.call_id} was proposed before")
+    step.calls.append(event.call_id)
+    state.calls[event.call_id] = CallState(call=event, seq=seq, marker=state.marker)
+
+
+def _tool_dispatch(state: SessionState, event: ToolDispatch, record: Record, seq: int) -> None:
+    call = _open_call(state, event.call_id, seq)
+    if call.dispatch is None and not call.marker and call.resolved is None:
+        raise _broken(seq, f"{event.call_id} was proposed in a run without the marker and no verdict allows it")
+    if call.resolved is not None and call.resolved.verdict != "did_not_happen":
+        raise _broken(seq, f"{event.call_id} is dispatched against the verdict {call.resolved.verdict}")
+    if call.unconcluded and not _may_repeat(call):
+        raise _broken(seq, f"{event.call_id} is dispatched again while its earlier attempt is unconcluded")
+    if event.attempt != call.attempts + 1:
+        raise _broken(seq, f"attempt {event.attempt} of {event.call_id} follows attempt {call.attempts}")
+    if call.dispatch is not None and call.dispatch.idempotency_key != event.idempotency_key:
+        raise _broken(seq, f"attempt {event.attempt} of {event.call_id} has another idempotency key")
+    call.dispatch, call.dispatch_epoch = event, record.epoch
+    call.failed = call.parked = call.resolved = call.resolved_seq = None
+    call.ended_seen_at, call.ended_how = None, ""
+
+
+def _may_repeat(call: CallState) -> bool:
+    """An attempt that ended with unknown effect may be followed by another only where that was declared safe."""
+    return call.failed is not None and call.dispatch is not None and call.dispatch.recovery == "idempotent"
+
+
+def _attempt_failed(state: SessionState, event: AttemptFailed, record: Record, seq: int) -> None:
+    call = _open_call(state, event.call_id, seq)
+    _check_nonce(call, event.attempt, event.nonce, seq)
+    call.failed = event
+
+
+def _function_response(state: SessionState, event: FunctionResponse, record: Record, seq: int) -> None:
+    call = _open_call(state, event.call_id, seq)
+    if event.lane == "refused":
+        if call.unconcluded:
+            raise _broken(seq, f"{event.call_id} is refused while a dispatch of it is unconcluded")
+    elif event.resolved is not None:
+        if event.resolved != call.resolved_seq:
+            raise _broken(seq, f"{event.call_id} is settled by a verdict at {event.resolved} that is not there")
+    else:
+        if event.attempt is None or event.nonce is None:
+            raise _broken(seq, f"{event.call_id} is settled without naming a dispatch")
+        _check_nonce(call, event.attempt, event.nonce, seq)
+    if event.status is Status.PENDING_APPROVAL:
+        raise _broken(seq, "pending_approval is an answer to a caller, never an event")
+    call.response = event
+    if event.status is Status.SUCCESS and call.dispatch is not None:
+        state.succeeded.add(call.dispatch.tool)
+    _close_step(state, seq)
+
+
+def _close_step(state: SessionState, seq: int) -> None:
+    step = state.step
+    if step is None or len(step.calls) < step.expected:
+        return
+    calls = [state.calls[call_id] for call_id in step.calls]
+    responses = [call.response for call in calls if call.response is not None]
+    if len(responses) < len(calls):
+        return
+    if step.model == CALLER:
+        state.steps[step.step] = (state.steps[step.step][0], seq)
+        return
+    state.items.append(
+        StepItem(
+            step=step.step,
+            text=step.text,
+            finish=step.finish,
+            calls=tuple(call.call for call in calls),
+            responses=tuple(responses),
+        )
+    )
+
+
+def _late_outcome(state: SessionState, event: LateOutcome, record: Record, seq: int) -> None:
+    call = state.calls.get(event.call_id)
+    if call is not None:
+        call.late += 1
+
+
+def _call_parked(state: SessionState, event: CallParked, record: Record, seq: int) -> None:
+    _open_call(state, event.call_id, seq).parked = event
+
+
+def _call_resolved(state: SessionState, event: CallResolved, record: Record, seq: int) -> None:
+    call = _open_call(state, event.call_id, seq)
+    if call.parked is None or call.resolved is not None:
+        raise _broken(seq, f"{event.call_id} waits for no verdict")
+    call.resolved, call.resolved_seq = event, seq
+
+
+def _wait_opened(state: SessionState, event: WaitOpened, record: Record, seq: int) -> None:
+    if event.wait_id in state.waits:
+        raise _broken(seq, f"wait {event.wait_id} is open already")
+    state.waits[event.wait_id] = event
+    state.wait_opened_at[event.wait_id] = record.at
+
+
+def _wait_closed(state: SessionState, event: WaitClosed, record: Record, seq: int) -> None:
+    wait = state.waits.pop(event.wait_id, None)
+    if wait is None:
+        raise _broken(seq, f"wait {event.wait_id} is not open")
+    state.wait_opened_at.pop(event.wait_id)
+
+
+def _stop_requested(state: SessionState, event: StopRequested, record: Record, seq: int) -> None:
+    state.stop = True
+
+
+def _forget_step(state: SessionState) -> None:
+    """Drop the calls of the step before: answered, and kept as an item of the conversation."""
+    if state.step is not None:
+        for call_id in state.step.calls:
+            del state.calls[call_id]
+
+
+def _open_call(state: SessionState, call_id: str, seq: int) -> CallState:
+    call = state.calls.get(call_id)
+    if call is None:
+        raise _broken(seq, f"it names {call_id}, which was not proposed in an open step")
+    if call.response is not None:
+        raise _broken(seq, f"{call_id} has its response already")
+    return call
+
+
+def _check_nonce(call: CallState, attempt: int, nonce: str, seq: int) -> None:
+    dispatch = call.dispatch
+    if dispatch is None or dispatch.attempt != attempt or dispatch.nonce != nonce:
+        raise _broken(seq, f"it names attempt {attempt} of {call.call.call_id}, which was not dispatched")
+
+
+def _broken(seq: int, why: str) -> LogBroken:
+    return LogBroken(f"Event {seq} can't be true: {why}. Nothing was executed.", seq=seq)
+
+
+def _name(event: Event) -> str:
+    return str(event.__struct_config__.tag)
+
+
+_RULES: dict[type[Any], Callable[[SessionState, Any, Record, int], None]] = {
+    SessionStarted: _session_started,
+    RunStarted: _run_started,
+    RunEnded: _run_ended,
+    UserMessage: _user_message,
+    ModelRequested: _model_requested,
+    ModelReplied: _model_replied,
+    FunctionCall: _function_call,
+    ToolDispatch: _tool_dispatch,
+    AttemptFailed: _attempt_failed,
+    FunctionResponse: _function_response,
+    LateOutcome: _late_outcome,
+    CallParked: _call_parked,
+    CallResolved: _call_resolved,
+    WaitOpened: _wait_opened,
+    WaitClosed: _wait_closed,
+    StopRequested: _stop_requested,
+}

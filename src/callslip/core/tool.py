@@ -1,0 +1,105 @@
+"""What a tool is: everything that is known of it without running it (SPEC-01).
+
+A :class:`ToolSpec` is data. What runs it stands beside it in ``sources/`` as an executor.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from callslip.core import canon
+
+
+class Risk(StrEnum):
+    """What a call can do to the world. Undeclared means dangerous."""
+
+    READ = "read"
+    WRITE = "write"
+    DANGEROUS = "dangerous"
+
+
+class Recovery(StrEnum):
+    """How a call whose outcome is unknown may be concluded (docs/adr/0004). Undeclared means never."""
+
+    IDEMPOTENT = "idempotent"
+    """Calling again with the same idempotency key has the effect at most once."""
+    PROBE = "probe"
+    """The tool can be asked whether a call with a given key happened."""
+    EVIDENCE = "evidence"
+    """Digests of the target before and after, taken before the dispatch, tell whether it happened."""
+    NEVER = "never"
+    """Nothing can tell; a person decides."""
+
+
+class ToolSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool's declaration. Durations are in milliseconds."""
+
+    name: str
+    description: str = ""
+    """What it does and when to use it."""
+    when_not: str = ""
+    """When *not* to use it; shown to the model after the description."""
+    category: str = ""
+    tags: tuple[str, ...] = ()
+    input_schema: dict[str, Any] = {}
+    output_schema: dict[str, Any] | None = None
+    examples: tuple[dict[str, Any], ...] = ()
+    """Example arguments; each must be valid by ``input_schema``."""
+    tag: str = ""
+    """Implementation tag: change it when the code changes so that old and new calls must not be mixed."""
+    risk: Risk = Risk.DANGEROUS
+    recovery: Recovery = Recovery.NEVER
+    timeout_ms: int = 60_000
+    quiet_ms: int = 30_000
+    """How long after its caller's end a request that was already sent may still take effect."""
+    local_effect: bool = False
+    """The effect ends with the process (a file, not a network request): no quiet period is waited for."""
+    callable_from: tuple[str, ...] = ("model",)
+    """``model`` and, only if declared, ``program``."""
+    requires: tuple[str, ...] = ()
+    """Tools that must have succeeded earlier in the session."""
+    claims: tuple[str, ...] = ()
+    """Resources a call needs alone, as templates over its arguments, e.g. ``file:{path}``."""
+    allowed_paths: tuple[str, ...] = ()
+    allowed_hosts: tuple[str, ...] = ()
+    identity_arguments: tuple[str, ...] = ()
+    """Arguments that name whom or what the effect concerns: recipient, account, path, URL."""
+    untrusted_fields: tuple[str, ...] = ("*",)
+    """Fields of the result that a third party may have written."""
+    sandbox: str = "none"
+    """The least sandbox tier the tool needs."""
+    deferred: bool = False
+    """Found by search instead of shown from the start; a pinned tool is ``False``."""
+    client_owned: bool = False
+    """Runs at the client: the call is handed out and answered by ``submit``."""
+    fallback: str | None = None
+    compensation: str | None = None
+
+    @property
+    def version(self) -> str:
+        """Short SHA-256 of what a caller or a policy could notice: stands in every T1 (SPEC-05)."""
+        relevant = {
+            "allowed_hosts": list(self.allowed_hosts),
+            "allowed_paths": list(self.allowed_paths),
+            "callable_from": list(self.callable_from),
+            "claims": list(self.claims),
+            "client_owned": self.client_owned,
+            "description": canon.scrub(self.description),
+            "identity_arguments": list(self.identity_arguments),
+            "input_schema": self.input_schema,
+            "local_effect": self.local_effect,
+            "name": self.name,
+            "output_schema": self.output_schema,
+            "quiet_ms": self.quiet_ms,
+            "recovery": self.recovery.value,
+            "requires": list(self.requires),
+            "risk": self.risk.value,
+            "sandbox": self.sandbox,
+            "tag": self.tag,
+            "untrusted_fields": list(self.untrusted_fields),
+            "when_not": canon.scrub(self.when_not),
+        }
+        return canon.digest(canon.canonical(relevant))[:16]

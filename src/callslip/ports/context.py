@@ -1,0 +1,78 @@
+"""What a running tool may know and use."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from callslip.core import payload
+from callslip.core.result import BlobRef
+from callslip.errors import ToolFailed
+from callslip.ports.clock import Clock
+
+
+class Context:
+    """Given to a tool function that has a parameter annotated ``Context``. Safe to use from the tool's own thread.
+
+    Attributes:
+        session: the session's id.
+        call_id: the call's id, the same over retries and restarts.
+        attempt: 1 for the first dispatch.
+        idempotency_key: send it with the effect, so that the service can tell a repeat (RECO-06).
+        deadline: milliseconds since 1970, UTC; after it the result is no longer awaited.
+    """
+
+    def __init__(
+        self,
+        *,
+        session: str,
+        call_id: str,
+        attempt: int,
+        idempotency_key: str,
+        deadline: int,
+        clock: Clock,
+        on_progress: Callable[[str, float | None], None],
+        on_partial: Callable[[str], None],
+    ) -> None:
+        self.session = session
+        self.call_id = call_id
+        self.attempt = attempt
+        self.idempotency_key = idempotency_key
+        self.deadline = deadline
+        self.artifacts: list[tuple[BlobRef, bytes]] = []
+        self._clock = clock
+        self._on_progress = on_progress
+        self._on_partial = on_partial
+        self._cancelled = threading.Event()
+
+    def remaining(self) -> float:
+        """Seconds until the deadline; never negative."""
+        return max(0.0, (self.deadline - self._clock.now()) / 1000)
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the call was told to stop. A synchronous tool that runs long looks at this now and then."""
+        return self._cancelled.is_set()
+
+    def cancel(self) -> None:
+        """Tell the tool to stop. Called by the runtime."""
+        self._cancelled.set()
+
+    def check(self) -> None:
+        """Raise :class:`ToolFailed` with effect unknown if the call was told to stop."""
+        if self.cancelled:
+            raise ToolFailed("The call was cancelled before it was done.", code="cancelled", effect="unknown")
+
+    def progress(self, message: str, fraction: float | None = None) -> None:
+        """Show how far the work is. For eyes only: never a fact."""
+        self._on_progress(message, fraction)
+
+    def partial(self, text: str) -> None:
+        """Show a piece of the result before it is settled. For eyes only: never a fact."""
+        self._on_partial(text)
+
+    def artifact(self, name: str, data: bytes, *, media_type: str = "application/octet-stream") -> BlobRef:
+        """Keep bytes beside the log; stored durably before the call's result is. Refer to them by the address."""
+        reference = BlobRef(address=payload.address(data), size=len(data), media_type=media_type, name=name)
+        self.artifacts.append((reference, data))
+        return reference

@@ -1,0 +1,52 @@
+"""What runs a tool, whatever is behind it: a function, a client, later HTTP, MCP or a process (DECL-03)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import msgspec
+
+from callslip.core.events.tool_dispatch import Evidence
+from callslip.core.tool import ToolSpec
+from callslip.ports.context import Context
+
+
+class ProbeAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """What a probe found. ``happened`` is ``None`` when it can't tell."""
+
+    happened: bool | None
+    result: Any = None
+    """With ``happened``: what the call returned."""
+
+
+class Executor(Protocol):
+    """One bound tool."""
+
+    @property
+    def spec(self) -> ToolSpec: ...
+
+    @property
+    def version(self) -> str:
+        """``spec.version``, computed once."""
+        ...
+
+    def check(self, arguments: Mapping[str, Any]) -> str | None:
+        """The tool's own business rules (ARGS-04): a sentence for the model, or ``None``."""
+        ...
+
+    async def prepare(self, arguments: Mapping[str, Any]) -> Evidence | None:
+        """Read-only look at the target before the dispatch. Raises :class:`ToolFailed` when the call can't work."""
+        ...
+
+    async def run(self, arguments: Mapping[str, Any], context: Context) -> Any:
+        """Do it. Whatever is returned is the raw result."""
+        ...
+
+    async def probe(self, arguments: Mapping[str, Any], context: Context) -> ProbeAnswer:
+        """Ask whether the call with ``context.idempotency_key`` happened. Changes nothing."""
+        ...
+
+    async def digest(self, target: str) -> str:
+        """The evidence target's digest now."""
+        ...

@@ -1,0 +1,72 @@
+"""A language model, seen from the loop: one request, one reply, nothing executed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, Protocol
+
+import msgspec
+
+from callslip.core.events.model_replied import Usage
+from callslip.core.message import Message
+
+Finish = Literal["calls", "stop", "length", "filtered", "cut", "empty"]
+
+
+class ToolView(msgspec.Struct, frozen=True, kw_only=True):
+    """What a model is shown of a tool."""
+
+    name: str
+    description: str
+    input_schema: dict[str, Any]
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    system: str
+    messages: tuple[Message, ...]
+    tools: tuple[ToolView, ...]
+    stream: bool = False
+    tool_choice: Literal["auto", "none", "required"] = "auto"
+
+
+class Proposal(msgspec.Struct, frozen=True, kw_only=True):
+    """A call as the model emitted it. ``arguments`` is raw text, or an object where the provider sends one."""
+
+    tool: str
+    arguments: str | dict[str, Any]
+    provider_id: str = ""
+
+
+class Reply(msgspec.Struct, frozen=True, kw_only=True):
+    """A whole reply. With ``finish`` ``length``, ``cut``, ``filtered`` or ``empty`` there are no proposals."""
+
+    text: str
+    proposals: tuple[Proposal, ...]
+    finish: Finish
+    usage: Usage = Usage()
+    model: str = ""
+
+
+class Delta(msgspec.Struct, frozen=True, kw_only=True):
+    """A fragment while the reply streams: for eyes only, never a fact."""
+
+    text: str = ""
+    tool: str = ""
+
+
+OnDelta = Callable[[Delta], None]
+
+
+class Model(Protocol):
+    @property
+    def name(self) -> str:
+        """``provider:model``, as it stands in the log."""
+        ...
+
+    async def reply(self, request: Request, on_delta: OnDelta | None = None) -> Reply:
+        """Ask once.
+
+        Raises:
+            ModelUnavailable: no answer, or one that is none (status, HTML, broken JSON).
+        """
+        ...

@@ -1,0 +1,217 @@
+"""Judge a JSON value by a JSON Schema and say, field by field, what is wrong and what would be right.
+
+Stands on `engine` (compiling) and above nothing; `explain` words its errors for a model. It changes no value: no
+coercion, no defaults. Invariants: what JSON can't hold is never valid; the errors are bounded in number and size.
+"""
+
+import json
+import math
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import islice
+from typing import Any, Final
+
+import jsonschema_rs
+
+from callslip.schema.engine import SchemaError, build, canonical_text
+from callslip.schema.field_error import FieldError, path_text, short_json, short_list, shorten
+
+__all__ = ["FieldError", "SchemaError", "Validator", "compile_schema"]
+
+MOST_ERRORS: Final = 100
+CACHED_SCHEMAS: Final = 1024
+KIND: Final = jsonschema_rs.ValidationErrorKind
+ISO: Final = {
+    "date": "an ISO 8601 date such as 2026-02-28",
+    "date-time": "an ISO 8601 date and time with an offset, such as 2026-02-28T09:30:00Z",
+    "time": "an ISO 8601 time with an offset, such as 09:30:00Z",
+    "duration": "an ISO 8601 duration such as PT30M",
+}
+BOUNDS: Final = {
+    "minimum": "must be at least {}",
+    "maximum": "must be at most {}",
+    "exclusiveMinimum": "must be more than {}",
+    "exclusiveMaximum": "must be less than {}",
+    "multipleOf": "must be a multiple of {}",
+    "minLength": "must have at least {} characters",
+    "maxLength": "must have at most {} characters",
+    "minItems": "must have at least {} items",
+    "maxItems": "must have at most {} items",
+    "minProperties": "must have at least {} properties",
+    "maxProperties": "must have at most {} properties",
+}
+PLAIN: Final = {
+    "uniqueItems": "must not hold the same item twice",
+    "contains": "must hold an item of the required kind",
+    "oneOf": "matches more than one of the forms of which exactly one is allowed",
+    "not": "has a form that is not allowed",
+    "falseSchema": "is not allowed here",
+    "false": "is not allowed here",
+    "propertyNames": "has a property name that is not allowed",
+    "additionalItems": "has more items than are allowed",
+    "unevaluatedItems": "has items that are not allowed",
+}
+CHECKED: Final = frozenset({dict, list, tuple, float, int})
+MOST_BITS: Final = 3400
+"""A little over 1,000 digits; 4,300 digits are where the library would read null."""
+MOST_NESTED: Final = 256
+
+
+class Validator:
+    """A compiled schema; make it with `compile_schema`. Safe to share between threads and tasks."""
+
+    __slots__ = ("_compiled", "_schema")
+
+    def __init__(self, text: str) -> None:
+        self._compiled = build(text)
+        self._schema: Any = json.loads(text)
+
+    def errors(self, value: Any) -> tuple[FieldError, ...]:
+        """All that is wrong with the value, at most 100 errors, in a fixed order; empty when it is valid."""
+        try:
+            if (foreign := _foreign(value)) is not None:
+                return (foreign,)
+            if self._compiled.is_valid(value):
+                return ()
+            found = list(islice(self._fields(self._compiled.iter_errors(value)), MOST_ERRORS))
+        except ValueError as error:  # a type or a lone surrogate that the compiled schema can't read
+            return (_not_json("", type(value).__name__, shorten(str(error), 200)),)
+        return tuple(sorted(found, key=lambda one: (one.path, one.rule, one.allowed)))
+
+    def _fields(self, errors: Iterator[jsonschema_rs.ValidationError]) -> Iterator[FieldError]:
+        for error in errors:
+            kind = error.kind
+            if isinstance(kind, KIND.Required):
+                yield self._missing(error, kind.property)
+            elif isinstance(kind, KIND.AdditionalProperties | KIND.UnevaluatedProperties):
+                for name in kind.unexpected:
+                    yield self._unknown(error, name)
+            elif isinstance(kind, KIND.AnyOf | KIND.OneOfNotValid):
+                yield from self._branches(error, kind.context)
+            else:
+                rule, (allowed, message) = kind.name, _wording(kind)
+                yield FieldError(
+                    path=path_text(error.instance_path),
+                    rule=rule,
+                    got=short_json(error.instance),
+                    allowed=allowed,
+                    message=message,
+                )
+
+    def _missing(self, error: jsonschema_rs.ValidationError, name: str) -> FieldError:
+        known = self._properties(error).get(name)
+        kind = known.get("type") if isinstance(known, dict) else None
+        return FieldError(
+            path=path_text([*error.instance_path, name]),
+            rule="required",
+            got="",
+            allowed=short_list([kind] if isinstance(kind, str) else kind or []),
+            message="is required but missing",
+        )
+
+    def _unknown(self, error: jsonschema_rs.ValidationError, name: str) -> FieldError:
+        value = error.instance.get(name) if isinstance(error.instance, dict) else None
+        known = short_list(self._properties(error))
+        return FieldError(
+            path=path_text([*error.instance_path, name]),
+            rule=error.kind.name,
+            got=short_json(value),
+            allowed=known,
+            message="is not a known property" if known else "is not known: no properties are expected here",
+        )
+
+    def _properties(self, error: jsonschema_rs.ValidationError) -> dict[str, Any]:
+        """The properties beside the failed keyword; `schema_path` already points behind any $ref."""
+        place = self._schema
+        for part in error.schema_path[:-1]:
+            try:
+                place = place[part]
+            except (KeyError, IndexError, TypeError):
+                return {}
+        known = place.get("properties") if isinstance(place, dict) else None
+        return known if isinstance(known, dict) else {}
+
+    def _branches(
+        self, error: jsonschema_rs.ValidationError, branches: list[list[jsonschema_rs.ValidationError]]
+    ) -> Iterator[FieldError]:
+        """Speak of the one alternative that was meant, where the type or a constant tells; else of all of them."""
+        meant = [branch for branch in branches if not any(_rules_out(inner, error) for inner in branch)]
+        if len(meant) == 1:
+            yield from self._fields(iter(meant[0]))
+            return
+        allowed: dict[str, None] = {}
+        for branch in meant or branches:
+            for inner in islice(self._fields(iter(branch)), 5):
+                allowed.update(dict.fromkeys(inner.allowed))
+        yield FieldError(
+            path=path_text(error.instance_path),
+            rule=error.kind.name,
+            got=short_json(error.instance),
+            allowed=short_list(allowed),
+            message="matches none of the allowed forms",
+        )
+
+
+def compile_schema(schema: dict[str, Any] | bool) -> Validator:
+    """Compile a schema, or take it from the cache of the last 1,024 (by content: the caller may change its dict).
+
+    Raises:
+        SchemaError: the schema is invalid, refers to something outside itself, or holds an unusable pattern.
+    """
+    if not isinstance(schema, dict | bool):
+        raise SchemaError(f"a schema is a JSON object, not {type(schema).__name__}: pass a dict")
+    return _cached(canonical_text(schema))
+
+
+@lru_cache(maxsize=CACHED_SCHEMAS)
+def _cached(text: str) -> Validator:
+    return Validator(text)
+
+
+def _rules_out(inner: jsonschema_rs.ValidationError, outer: jsonschema_rs.ValidationError) -> bool:
+    kind = inner.kind
+    if isinstance(kind, KIND.Type):
+        return inner.instance_path == outer.instance_path
+    return isinstance(kind, KIND.Constant)
+
+
+def _wording(kind: jsonschema_rs.ValidationErrorKind) -> tuple[tuple[str, ...], str]:
+    rule, value = kind.name, kind.value
+    if isinstance(kind, KIND.Type):
+        names = short_list(kind.types)
+        return names, f"must be {' or '.join(f'of type {name}' if name != 'null' else 'null' for name in names)}"
+    if isinstance(kind, KIND.Enum):
+        options = short_list(short_json(option) for option in kind.options)
+        return options, f"must be one of {', '.join(options)}"
+    if isinstance(kind, KIND.Constant):
+        return (short_json(value),), f"must be {short_json(value)}"
+    if isinstance(kind, KIND.Format):
+        return (kind.format,), f"must be {ISO.get(kind.format, f'a valid {kind.format}')}"
+    if isinstance(kind, KIND.Pattern):
+        return (shorten(kind.pattern, 200),), f"must match the pattern {shorten(kind.pattern, 200)}"
+    if rule in BOUNDS:
+        return (short_json(value),), BOUNDS[rule].format(short_json(value))
+    return (), PLAIN.get(rule, f"breaks the rule {rule!r}")
+
+
+def _foreign(root: Any) -> FieldError | None:
+    """Find what the compiled schema would read as null without a word: NaN, infinities, integers too long to write."""
+    stack: list[tuple[Any, tuple[str | int, ...]]] = [(root, ())]
+    while stack:
+        value, path = stack.pop()
+        kind = type(value)
+        if len(path) > MOST_NESTED:
+            return _not_json(path_text(path[:8]), kind.__name__, "is nested too deeply")
+        if kind is dict:
+            stack.extend((item, (*path, key)) for key, item in value.items() if type(item) in CHECKED)
+        elif kind is list or kind is tuple:
+            stack.extend((item, (*path, index)) for index, item in enumerate(value) if type(item) in CHECKED)
+        elif kind is float and not math.isfinite(value):
+            return _not_json(path_text(path), str(value), "is not a finite number, which JSON can't hold")
+        elif kind is int and value.bit_length() > MOST_BITS:
+            return _not_json(path_text(path), short_json(value), "is an integer of more than 1,000 digits")
+    return None
+
+
+def _not_json(path: str, got: str, message: str) -> FieldError:
+    return FieldError(path=path, rule="json", got=got, allowed=(), message=message)
