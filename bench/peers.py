@@ -37,6 +37,7 @@ OWN = "callslip"
 PEERS = (OWN, "dbos", "dbos-as-shipped", "langgraph", "absurd", "restate")
 VARIANTS = {"dbos-as-shipped": ("dbos", {"CALLSLIP_BENCH_AS_SHIPPED": "1"})}
 TRACED_STEPS = 100
+TEMPORARY = "callslip-bench-"
 
 Result = dict[str, Any]
 
@@ -117,7 +118,7 @@ def call(peer: str, mode: str, args: argparse.Namespace, *, steps: int, prefix: 
     """Run a peer's script in an empty folder of the data disk; the last line it prints is its result."""
     name, env = VARIANTS.get(peer, (peer, {}))
     python = python_for(peer, args.env_dir)
-    with tempfile.TemporaryDirectory(dir=args.data_dir, prefix="callslip-bench-") as folder:
+    with tempfile.TemporaryDirectory(dir=args.data_dir, prefix=TEMPORARY) as folder:
         os.chmod(folder, 0o711)  # a server that does not run as root must reach its own folder in it
         script = [python, SCRIPTS / f"{name}_step.py", mode, "--dir", folder, "--steps", steps]
         output = run([*prefix, *script, "--warmup", args.warmup], timeout=300, env=env)
@@ -135,28 +136,34 @@ def measure(peers: list[str], args: argparse.Namespace) -> dict[str, Result]:
                 rounds[peer].append(call(peer, "step", args, steps=args.steps, prefix=[]))
             except Exception as error:
                 skipped[peer] = {"peer": peer, "skipped": str(error) or repr(error)}
-    results = {}
-    for peer in peers:
+    results = skipped
+    for peer in [peer for peer in peers if peer not in skipped]:
         ordered = sorted(rounds[peer], key=lambda result: float(result["median_us"]))
-        results[peer] = skipped.get(peer) or ordered[(len(ordered) - 1) // 2]
-        results[peer].pop("window", None)
+        results[peer] = ordered[(len(ordered) - 1) // 2]
+        del results[peer]["window"]
         results[peer]["medians_us"] = [result["median_us"] for result in ordered]
     return results
 
 
 def traced(peer: str, args: argparse.Namespace) -> Result:
     """Count the syncs between the first and the last measured effect, by the kind of file."""
-    with tempfile.NamedTemporaryFile(prefix="callslip-bench-", suffix=".strace") as log:
-        strace = ["strace", "-f", "-ttt", "-y", "-e", "trace=fsync,fdatasync", "-o", log.name]
+    with tempfile.NamedTemporaryFile(prefix=TEMPORARY, suffix=".strace") as log:
+        strace = ["strace", "-f", "--seccomp-bpf", "-ttt", "-y", "-e", "trace=fsync,fdatasync", "-o", log.name]
         result = call(peer, "step", args, steps=TRACED_STEPS, prefix=strace)
         start, end = result["window"]
         kinds: Counter[str] = Counter()
         for line in Path(log.name).read_text(errors="replace").splitlines():
             found = re.match(r"\d+ +(\d+\.\d+) (fsync|fdatasync)\(\d+<(.*?)>", line)
             if found and start <= float(found[1]) < end:
-                path = Path(found[3])
-                kinds[f"{found[2]} {path.suffix.lstrip('.') or path.parent.name}"] += 1
+                kinds[f"{found[2]} {kind(Path(found[3]))}"] += 1
     return {"per_step": round(kinds.total() / TRACED_STEPS, 2), "by_file_kind": dict(kinds)}
+
+
+def kind(path: Path) -> str:
+    """`sqlite-wal`, `pg_wal`, `log`...: a file's extension or its folder's name, without what is random in it."""
+    if path.name.startswith(TEMPORARY):
+        return "folder"
+    return path.suffix.lstrip(".") or path.parent.name
 
 
 def attempt(action: Any, *args: Any, **options: Any) -> Any:
@@ -196,7 +203,7 @@ def document(args: argparse.Namespace) -> Result:
     return {
         "disk": attempt(disk_floor, args.data_dir),
         "cpus": os.cpu_count(),
-        "peers": list(results.values()),
+        "peers": [results[peer] for peer in peers],
     }
 
 
@@ -210,9 +217,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--trace", action="store_true", help="count fsync and fdatasync with strace")
     parser.add_argument("--kill", action="store_true", help="count a step's effects across a crash")
     parser.add_argument("--env-dir", type=Path, default=cache / "callslip-bench", help="the environments")
-    parser.add_argument(
-        "--data-dir", type=Path, default=Path("/var/tmp"), help="on a real disk, not in memory"
-    )
+    parser.add_argument("--data-dir", type=Path, default=Path("/var/tmp"), help="on a real disk, not in memory")
     return parser.parse_args()
 
 

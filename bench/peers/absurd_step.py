@@ -55,9 +55,20 @@ def server(folder: Path) -> Iterator[peer_common.Server]:
     data = folder / "data"
     bin_folder, who = programs(folder), identity(data)
     run: dict[str, Any] = {"cwd": data, "stdout": subprocess.DEVNULL, **who}
-    init = [bin_folder / "initdb", "-D", data, "-A", "trust", "-U", "postgres", "--no-locale", "-E", "UTF8"]
+    init: list[str | Path] = [
+        bin_folder / "initdb",
+        "-D",
+        data,
+        "-A",
+        "trust",
+        "-U",
+        "postgres",
+        "--no-locale",
+        "-E",
+        "UTF8",
+    ]
     subprocess.run(init, check=True, **run)
-    command = [bin_folder / "postgres", "-D", data, "-k", data, "-h", ""]
+    command: list[str | Path] = [bin_folder / "postgres", "-D", data, "-k", data, "-h", ""]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL, **run)
     url = f"postgresql:///postgres?host={data}&user=postgres"
     try:
@@ -97,9 +108,7 @@ def step(_folder: Path, meter: peer_common.Meter, started: peer_common.Server) -
 def worker(folder: Path, url: str) -> None:
     """Spawns the task, or claims it again once the lease of the killed worker has run out."""
     app = Absurd(url, queue_name="kill")
-    app.register_task(name="kill")(
-        lambda _params, ctx: ctx.step("effect", lambda: peer_common.crash_once(folder))
-    )
+    app.register_task(name="kill")(lambda _params, ctx: ctx.step("effect", lambda: peer_common.crash_once(folder)))
     if not (folder / "effects").exists():
         app.create_queue()
         app.spawn("kill", None, max_attempts=5, idempotency_key="kill")

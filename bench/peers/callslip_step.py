@@ -4,8 +4,8 @@ Unlike the peers it commits twice for each step, once before the effect and once
 public interface is there: it exits with the reason, and bench/peers.py reports it as skipped. `step` is to
 make a Runtime with a ledger in the folder and one tool whose body is `meter.effect()`, dispatch one call
 `meter.total` times under one session, and return `meter.report("callslip", ["callslip"], <what the ledger
-says of its syncs>)`; `worker` is to dispatch one call of a tool whose body is `peer_common.crash_once(folder)`
-and, run again, to recover the session. It runs in the interpreter that runs bench/peers.py.
+says of its syncs>)`; `worker` is to dispatch one call whose tool calls `peer_common.crash_once(folder)` and,
+run again, to recover the session. It runs in the interpreter that runs bench/peers.py.
 """
 
 from pathlib import Path

@@ -25,6 +25,8 @@ BACKTRACKING: Final = jsonschema_rs.FancyRegexOptions(
 CONDITIONLESS: Final = (jsonschema_rs.Draft4Validator, jsonschema_rs.Draft6Validator)
 """Drafts without if/then, where the guard would silently be ignored."""
 
+JSON_TYPES: Final = ("array", "boolean", "integer", "null", "number", "object", "string")
+
 
 class SchemaError(ValueError):
     """This schema can't be used to judge arguments; the message says where it is wrong and what to change."""
@@ -33,13 +35,15 @@ class SchemaError(ValueError):
 def canonical_text(schema: Any) -> str:
     """Write a schema as one text for equal schemas: sorted keys, no white space."""
     try:
-        return json.dumps(schema, sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        text = json.dumps(schema, sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        text.encode()
     except RecursionError as error:
         raise SchemaError("the schema is nested too deeply: flatten it, or name its parts under $defs") from error
     except (TypeError, ValueError) as error:
         raise SchemaError(
             f"the schema is not JSON ({error}): use objects, lists, strings and numbers only"
         ) from error
+    return text
 
 
 def build(text: str) -> jsonschema_rs.Validator:
@@ -88,8 +92,8 @@ def _build_guarded(schema: Any) -> jsonschema_rs.Validator:
             taken.append((holder, holder.pop("pattern")))
     if isinstance(linear, CONDITIONLESS):
         raise SchemaError(
-            f"the pattern {short_json(taken[0][1])} needs look-around or back-references, which can be bounded from "
-            "draft 7 on only: raise $schema, or write the pattern without them"
+            f"the pattern {short_json(taken[0][1])} needs look-around or back-references, which can be "
+            "bounded from draft 7 on only: raise $schema, or write the pattern without them"
         )
     for holder, pattern in taken:
         short = {"maxLength": GUARDED_LENGTH}
@@ -124,6 +128,8 @@ def _explained(error: jsonschema_rs.ValidationError) -> SchemaError:
             f"the pattern {got} at {place} is not a regular expression that can be matched in bounded time: "
             "correct it, or make it smaller"
         )
+    if error.instance_path[-1:] == ["type"]:
+        return SchemaError(f"{got} at {place} is not a JSON type: use {', '.join(JSON_TYPES)} or a list of these")
     allowed = error.message if len(error.message) <= 200 else f"{got} breaks the rule {error.kind.name!r}"
     return SchemaError(f"the schema is not valid JSON Schema at {place}: {allowed}")
 
@@ -131,6 +137,8 @@ def _explained(error: jsonschema_rs.ValidationError) -> SchemaError:
 def _unresolved(detail: str) -> SchemaError:
     # The library's text is "Resource '<uri>' is not present in a registry and retrieving it failed: ...".
     reference = detail.split("'")[1] if detail.count("'") >= 2 else detail
+    if detail.startswith("Unknown meta-schema"):
+        return SchemaError(f"the schema names the unknown draft {short_json(reference, 200)}: leave $schema out")
     return SchemaError(
         f"the schema refers to {short_json(reference, 200)}, which is not inside it: nothing is ever fetched, "
         'so put the target under "$defs" and refer to it as "#/$defs/..."'

@@ -50,7 +50,7 @@ def _unknown(field: str, error: FieldError, errors: Sequence[FieldError]) -> str
     folded = {known.casefold(): known for known in (*error.allowed, *missing)}
     near = difflib.get_close_matches(name.casefold(), list(folded), n=1, cutoff=0.6)
     if near:
-        return f"{field} is not a known property, did you mean {folded[near[0]]}?"
+        return f"{field} is not a known property (did you mean {folded[near[0]]}?)"
     names = ", ".join(error.allowed[:MOST_NAMES])
     rest = ", …" if len(error.allowed) > MOST_NAMES else ""
     return f"{field} is not a known property (known: {names}{rest})"

@@ -20,19 +20,19 @@ class FieldError(msgspec.Struct, frozen=True, kw_only=True):
     """Why one field was refused; all texts are bounded."""
 
     path: str
-    """Where: dotted, with [0] for array items and ["odd.key"] for names that would be ambiguous. Empty: the whole."""
+    """Where: dotted, with [0] for array items and ["odd.key"] for ambiguous names. Empty: the whole value."""
     rule: str
     """The JSON Schema keyword that failed, such as "required", "type", "enum" or "maximum"."""
     got: str
     """The offending value as short JSON; empty when a required field is missing."""
     allowed: tuple[str, ...]
-    """What would pass: enum values as JSON, type names, a bound, a pattern, a format, or the known property names."""
+    """What would pass: enum values as JSON, type names, a bound, a pattern, a format, or known property names."""
     message: str
     """The rule in words, without the path, such as "must be at most 14"."""
 
 
 def path_text(parts: Iterable[str | int]) -> str:
-    """Write a location as "a.b[0]", at most 200 characters; the end of a long one is kept, as it names the field."""
+    """Write a location as "a.b[0]" in at most 200 characters; of a long one the end is kept: it names the field."""
     text = ""
     for part in parts:
         if isinstance(part, int):

@@ -1,8 +1,8 @@
 """Read a tool call's arguments without repair: exactly one JSON object, or a refusal that says where and why.
 
-What it is not: it guesses nothing (fences, single quotes and the like are for a repair step, which must know whether
-the tool writes) and knows no schema. Invariants: integers are exact, every float is finite, no key is lost, no lone
-surrogate survives, and the time is linear in the text whatever it holds.
+What it is not: it guesses nothing (fences, single quotes and the like are for a repair step, which must know
+whether the tool writes) and knows no schema. Invariants: integers are exact, every float is finite, no key is lost,
+no lone surrogate survives, and the time is linear in the text whatever it holds.
 """
 
 import json
@@ -11,17 +11,19 @@ from typing import Any, Final
 
 import msgspec
 
-from callslip.schema.field_error import path_text
 from callslip.schema.scrub import MOST_DEPTH, MOST_DIGITS, Defect, Marked, scrub
 
 WHITE_SPACE: Final = " \t\n\r"
 QUOTED: Final = r'"(?:[^"\\]++|\\.)*+"?'
-NOT_BRACKETS: Final = re.compile(QUOTED + r"|[^][{}]", re.DOTALL)
+NOT_BRACKETS: Final = re.compile(QUOTED + r'|[^][{}"]++', re.DOTALL)
 BRACKETS: Final = re.compile(QUOTED + r"|[][{}]", re.DOTALL)
 TOKENS: Final = re.compile(QUOTED + r"|[-+.\w]+", re.DOTALL)
 ESCAPED_SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 RAW_SURROGATE: Final = re.compile("[\ud800-\udfff]")
-UNFINISHED: Final = re.compile(r'(?:-|-?\d[\d.eE+-]*|t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?|\\u?[0-9a-fA-F]{0,3}"?)')
+UNFINISHED: Final = re.compile(
+    r"|-|[.eE][+-]?|t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?|Na?|-?I(?:n(?:f(?:i(?:n(?:it?)?)?)?)?)?"
+)
+"""What may be left of a text that was cut in the middle of a number or a word."""
 PAIRS = list[tuple[str, Any]]
 
 
@@ -30,7 +32,7 @@ class Parsed(msgspec.Struct, frozen=True, kw_only=True):
 
     value: dict[str, Any]
     changed: tuple[str, ...]
-    """What differs from the raw text: "empty" (nothing or null stood for {}), "unicode" (lone surrogates replaced)."""
+    """What differs from the raw text: "empty" (nothing or null for {}), "unicode" (lone surrogates replaced)."""
 
 
 class ParseFailure(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,27 +87,31 @@ class _Decoder:
         return self._mark("duplicate_key", twice)
 
 
-def parse_arguments(raw: str | bytes | dict[str, Any] | None, *, has_parameters: bool) -> Parsed | ParseFailure:
+def parse_arguments(
+    raw: str | bytes | dict[str, Any] | list[Any] | None, *, has_parameters: bool
+) -> Parsed | ParseFailure:
     """Read the raw arguments of a call; `has_parameters` only words the advice of a refusal."""
     if isinstance(raw, bytes):
         try:
-            raw = raw.decode("utf-8", "surrogatepass")
+            text = raw.decode("utf-8", "surrogatepass")
         except UnicodeDecodeError as error:
-            text = raw[: error.start].decode("utf-8", "surrogatepass")
-            return _at("not_json", "the bytes are not UTF-8 from here on", text, len(text))
-    if raw is None or (isinstance(raw, str) and raw.strip(WHITE_SPACE) in {"", "null"}):
+            before = raw[: error.start].decode("utf-8", "surrogatepass")
+            return _at("not_json", "the bytes are not UTF-8 from here on", before, len(before))
+    else:
+        text = raw if isinstance(raw, str) else ""
+    if raw is None or (isinstance(raw, str | bytes) and text.strip(WHITE_SPACE) in {"", "null"}):
         return Parsed(value={}, changed=("empty",))
     try:
         if isinstance(raw, dict):
             return _scrubbed(raw)
-        if isinstance(raw, str):
-            return _parse_text(raw, has_parameters)
+        if isinstance(raw, str | bytes):
+            return _parse_text(text, has_parameters)
     except Defect as defect:
-        return _from_defect(defect, raw if isinstance(raw, str) else "")
-    return _at("not_object", _wanted(type(raw).__name__, has_parameters), "", None)
+        return _from_defect(defect, text)
+    return _at("not_object", _wanted(_kind(raw), has_parameters), "", None)
 
 
-def _scrubbed(value: dict[str, Any]) -> Parsed:
+def _scrubbed(value: dict[str, Any] | Marked) -> Parsed:
     cleaned, changed = scrub(value)
     return Parsed(value=cleaned, changed=("unicode",) if changed else ())
 
@@ -125,7 +131,91 @@ def _parse_text(text: str, has_parameters: bool) -> Parsed | ParseFailure:
     if not isinstance(value, dict | Marked):
         return _at("not_object", _wanted(_kind(value), has_parameters), text, start)
     if hooks.marked or ESCAPED_SURROGATE.search(text) or RAW_SURROGATE.search(text):
-        # A mark at the root has the empty path.
-        return _scrubbed(value if isinstance(value, dict) else _raise_root(value))
+        return _scrubbed(value)
     assert isinstance(value, dict)
     return Parsed(value=value, changed=())
+
+
+def _too_deep(text: str) -> int | None:
+    """Offset of the first bracket past the limit. Judged before decoding, which recurses once for each level."""
+    if text.count("[") + text.count("{") <= MOST_DEPTH:
+        return None
+    if not _passes_limit(NOT_BRACKETS.sub("", text)):
+        return None
+    depth = 0
+    for match in BRACKETS.finditer(text):
+        mark = match.group()
+        depth += 1 if mark in "[{" else -1 if mark in "]}" else 0
+        if depth > MOST_DEPTH:
+            return match.start()
+    return None
+
+
+def _passes_limit(brackets: str) -> bool:
+    depth = 0
+    for mark in brackets:
+        if mark in "[{":
+            depth += 1
+            if depth > MOST_DEPTH:
+                return True
+        else:
+            depth -= 1
+    return False
+
+
+def _from_decode_error(error: json.JSONDecodeError, text: str) -> ParseFailure:
+    position, rest = error.pos, text[error.pos :].rstrip(WHITE_SPACE)
+    cut_escape = error.msg.startswith("Invalid \\u") and len(rest) < 6 and '"' not in rest
+    if error.msg.startswith("Unterminated string"):
+        return _at("truncated", "the text ends inside the string that starts here", text, position)
+    if UNFINISHED.fullmatch(rest) or cut_escape:
+        return _at("truncated", "the text ends before the object does", text, len(text))
+    if rest[0] in "0123456789" and text[position - 1] == "0":
+        return _at("leading_zero", "a number starts with a zero, which JSON does not allow", text, position - 1)
+    code, reason = _syntax(error.msg, at_start=not text[:position].strip(WHITE_SPACE))
+    return _at(code, reason, text, position)
+
+
+def _syntax(message: str, *, at_start: bool) -> tuple[str, str]:
+    """Sort the standard library's message; its wording is checked by our tests on every Python we support."""
+    if message.startswith("Invalid \\"):
+        return "invalid_escape", 'a string holds an invalid escape: write a backslash as "\\\\"'
+    if message.startswith("Invalid control"):
+        return "control_character", "a string holds a raw control character: write a line break as \\n"
+    if at_start:
+        return "syntax", "the arguments are not one JSON object: it must start with {"
+    expected = message.removesuffix(" at").removesuffix(":")
+    return "syntax", f"the text is not JSON: {expected[:1].lower()}{expected[1:]}"
+
+
+def _extra(text: str, position: int) -> ParseFailure:
+    if text[position] in "[{":
+        reason = "a second value follows the first, and either could be meant: send one JSON object"
+        return _at("concatenated", reason, text, position)
+    return _at("trailing_text", "text follows the JSON value: send one JSON object alone", text, position)
+
+
+def _wanted(kind: str, has_parameters: bool) -> str:
+    advice = "one with a property for each argument" if has_parameters else "{}, as the tool takes no parameters"
+    return f"the arguments must be a JSON object, not {kind}: send {advice}"
+
+
+def _kind(value: Any) -> str:
+    names = {list: "an array", str: "a string", bool: "a boolean"}
+    return names.get(type(value), "a number")
+
+
+def _from_defect(defect: Defect, text: str) -> ParseFailure:
+    position = None
+    if defect.token and defect.code != "duplicate_key":
+        position = next((match.start() for match in TOKENS.finditer(text) if match.group() == defect.token), None)
+    failure = _at(defect.code, defect.reason, text, position)
+    return msgspec.structs.replace(failure, path=defect.path)
+
+
+def _at(code: str, reason: str, text: str, position: int | None) -> ParseFailure:
+    if position is None:
+        return ParseFailure(code=code, reason=reason, position=None, line=None, column=None, path="")
+    line = text.count("\n", 0, position) + 1
+    column = position - text.rfind("\n", 0, position)
+    return ParseFailure(code=code, reason=reason, position=position, line=line, column=column, path="")

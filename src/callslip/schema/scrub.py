@@ -38,7 +38,7 @@ class Defect(Exception):  # noqa: N818  # a control-flow signal between two modu
         self.token = token
 
 
-def scrub(value: dict[str, Any]) -> tuple[dict[str, Any], bool]:
+def scrub(value: dict[str, Any] | Marked) -> tuple[dict[str, Any], bool]:
     """Return a clean copy of the arguments and whether any text in it was changed.
 
     Raises:

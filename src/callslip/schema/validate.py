@@ -9,12 +9,13 @@ import math
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
+from os.path import commonprefix
 from typing import Any, Final
 
 import jsonschema_rs
 
 from callslip.schema.engine import SchemaError, build, canonical_text
-from callslip.schema.field_error import FieldError, path_text, short_json, short_list, shorten
+from callslip.schema.field_error import ALLOWED_COUNT, FieldError, path_text, short_json, short_list, shorten
 
 __all__ = ["FieldError", "SchemaError", "Validator", "compile_schema"]
 
@@ -55,6 +56,7 @@ CHECKED: Final = frozenset({dict, list, tuple, float, int})
 MOST_BITS: Final = 3400
 """A little over 1,000 digits; 4,300 digits are where the library would read null."""
 MOST_NESTED: Final = 256
+MOST_PARTS: Final = 5000
 
 
 class Validator:
@@ -69,14 +71,30 @@ class Validator:
     def errors(self, value: Any) -> tuple[FieldError, ...]:
         """All that is wrong with the value, at most 100 errors, in a fixed order; empty when it is valid."""
         try:
-            if (foreign := _foreign(value)) is not None:
+            foreign, parts = _survey(value)
+            if foreign is not None:
                 return (foreign,)
             if self._compiled.is_valid(value):
                 return ()
-            found = list(islice(self._fields(self._compiled.iter_errors(value)), MOST_ERRORS))
-        except ValueError as error:  # a type or a lone surrogate that the compiled schema can't read
-            return (_not_json("", type(value).__name__, shorten(str(error), 200)),)
-        return tuple(sorted(found, key=lambda one: (one.path, one.rule, one.allowed)))
+            found = list(islice(self._fields(self._failures(value, parts)), MOST_ERRORS))
+        except UnicodeEncodeError:
+            return (_not_json("", "text", "holds a lone surrogate, which is not Unicode text"),)
+        except ValueError as error:  # a Python type that has no JSON form
+            return (_not_json("", type(value).__name__, f"holds what JSON can't: {shorten(str(error), 100)}"),)
+        # A value of the wrong type breaks other rules too, but they only blur what to change.
+        mistyped = {one.path for one in found if one.rule == "type"}
+        told = (one for one in found if one.rule == "type" or one.path not in mistyped)
+        return tuple(sorted(told, key=lambda one: (one.path, one.rule, one.allowed)))
+
+    def _failures(self, value: Any, parts: int) -> Iterator[jsonschema_rs.ValidationError]:
+        """All failures; of a large value the first alone, since the library collects them all, 10 us each."""
+        if parts <= MOST_PARTS:
+            yield from self._compiled.iter_errors(value)
+            return
+        try:
+            self._compiled.validate(value)
+        except jsonschema_rs.ValidationError as error:
+            yield error
 
     def _fields(self, errors: Iterator[jsonschema_rs.ValidationError]) -> Iterator[FieldError]:
         for error in errors:
@@ -84,8 +102,10 @@ class Validator:
             if isinstance(kind, KIND.Required):
                 yield self._missing(error, kind.property)
             elif isinstance(kind, KIND.AdditionalProperties | KIND.UnevaluatedProperties):
+                instance: Any = error.instance
+                known = self._properties(error)
                 for name in kind.unexpected:
-                    yield self._unknown(error, name)
+                    yield _unknown(error, name, instance.get(name), known)
             elif isinstance(kind, KIND.AnyOf | KIND.OneOfNotValid):
                 yield from self._branches(error, kind.context)
             else:
@@ -107,17 +127,6 @@ class Validator:
             got="",
             allowed=short_list([kind] if isinstance(kind, str) else kind or []),
             message="is required but missing",
-        )
-
-    def _unknown(self, error: jsonschema_rs.ValidationError, name: str) -> FieldError:
-        value = error.instance.get(name) if isinstance(error.instance, dict) else None
-        known = short_list(self._properties(error))
-        return FieldError(
-            path=path_text([*error.instance_path, name]),
-            rule=error.kind.name,
-            got=short_json(value),
-            allowed=known,
-            message="is not a known property" if known else "is not known: no properties are expected here",
         )
 
     def _properties(self, error: jsonschema_rs.ValidationError) -> dict[str, Any]:
@@ -168,6 +177,19 @@ def _cached(text: str) -> Validator:
     return Validator(text)
 
 
+def _unknown(error: jsonschema_rs.ValidationError, name: str, value: Any, known: dict[str, Any]) -> FieldError:
+    names = list(known)
+    if len(names) > ALLOWED_COUNT:  # the nearest must not be cut off
+        names.sort(key=lambda other: -len(commonprefix((other, name))))  # noqa: RUF071  # letters are meant
+    return FieldError(
+        path=path_text([*error.instance_path, name]),
+        rule=error.kind.name,
+        got=short_json(value),
+        allowed=short_list(names),
+        message="is not a known property" if known else "is not known: no properties are expected here",
+    )
+
+
 def _rules_out(inner: jsonschema_rs.ValidationError, outer: jsonschema_rs.ValidationError) -> bool:
     kind = inner.kind
     if isinstance(kind, KIND.Type):
@@ -179,12 +201,10 @@ def _wording(kind: jsonschema_rs.ValidationErrorKind) -> tuple[tuple[str, ...], 
     rule, value = kind.name, kind.value
     if isinstance(kind, KIND.Type):
         names = short_list(kind.types)
-        return names, f"must be {' or '.join(f'of type {name}' if name != 'null' else 'null' for name in names)}"
-    if isinstance(kind, KIND.Enum):
-        options = short_list(short_json(option) for option in kind.options)
-        return options, f"must be one of {', '.join(options)}"
-    if isinstance(kind, KIND.Constant):
-        return (short_json(value),), f"must be {short_json(value)}"
+        return names, f"must be {' or '.join('null' if name == 'null' else f'of type {name}' for name in names)}"
+    if isinstance(kind, KIND.Enum | KIND.Constant):
+        options = short_list(short_json(option) for option in (value if isinstance(kind, KIND.Enum) else [value]))
+        return options, f"must be {'one of ' if len(options) > 1 else ''}{', '.join(options)}"
     if isinstance(kind, KIND.Format):
         return (kind.format,), f"must be {ISO.get(kind.format, f'a valid {kind.format}')}"
     if isinstance(kind, KIND.Pattern):
@@ -194,23 +214,26 @@ def _wording(kind: jsonschema_rs.ValidationErrorKind) -> tuple[tuple[str, ...], 
     return (), PLAIN.get(rule, f"breaks the rule {rule!r}")
 
 
-def _foreign(root: Any) -> FieldError | None:
-    """Find what the compiled schema would read as null without a word: NaN, infinities, integers too long to write."""
+def _survey(root: Any) -> tuple[FieldError | None, int]:
+    """Count the parts, and find what the compiled schema would silently read as null: NaN, endless integers."""
     stack: list[tuple[Any, tuple[str | int, ...]]] = [(root, ())]
+    parts = 0
     while stack:
         value, path = stack.pop()
         kind = type(value)
         if len(path) > MOST_NESTED:
-            return _not_json(path_text(path[:8]), kind.__name__, "is nested too deeply")
+            return _not_json(path_text(path[:8]), kind.__name__, "is nested too deeply"), parts
         if kind is dict:
+            parts += len(value)
             stack.extend((item, (*path, key)) for key, item in value.items() if type(item) in CHECKED)
         elif kind is list or kind is tuple:
+            parts += len(value)
             stack.extend((item, (*path, index)) for index, item in enumerate(value) if type(item) in CHECKED)
         elif kind is float and not math.isfinite(value):
-            return _not_json(path_text(path), str(value), "is not a finite number, which JSON can't hold")
+            return _not_json(path_text(path), str(value), "is not a finite number, which JSON can't hold"), parts
         elif kind is int and value.bit_length() > MOST_BITS:
-            return _not_json(path_text(path), short_json(value), "is an integer of more than 1,000 digits")
-    return None
+            return _not_json(path_text(path), short_json(value), "is an integer of more than 1,000 digits"), parts
+    return None, parts
 
 
 def _not_json(path: str, got: str, message: str) -> FieldError:

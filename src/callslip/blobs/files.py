@@ -1,0 +1,117 @@
+"""Blobs as files: zstd-compressed, named by the SHA-256 of the raw bytes, durable before anyone names them.
+
+Write under a temporary name, fsync, rename, fsync the folder: after a power cut a blob is whole or absent.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+from typing import Protocol
+
+import anyio.to_thread
+import zstandard
+
+from callslip import failpoint
+from callslip.core import canon, payload
+from callslip.errors import LedgerUnavailable, LogBroken, NotFound
+
+_LEVEL = 6
+_PREFIX = "sha256:"
+
+
+class Disk(Protocol):
+    """The few calls whose order makes a blob durable; the tests put a disk here that loses unsynced writes."""
+
+    def write(self, path: Path, data: bytes) -> None:
+        """Create the file and fsync it."""
+        ...
+
+    def rename(self, old: Path, new: Path) -> None: ...
+    def sync_folder(self, folder: Path) -> None: ...
+    def read(self, path: Path) -> bytes: ...
+
+
+class RealDisk:
+    """The file system."""
+
+    def write(self, path: Path, data: bytes) -> None:
+        fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+        try:
+            view = memoryview(data)
+            while view:
+                view = view[os.write(fd, view) :]
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+    def rename(self, old: Path, new: Path) -> None:
+        old.rename(new)
+
+    def sync_folder(self, folder: Path) -> None:
+        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+    def read(self, path: Path) -> bytes:
+        return path.read_bytes()
+
+
+class FileBlobs:
+    """Implements ``Blobs`` over a folder."""
+
+    def __init__(self, folder: Path, *, disk: Disk | None = None) -> None:
+        self._folder = folder
+        self._disk = disk or RealDisk()
+
+    async def put(self, data: bytes) -> str:
+        return await anyio.to_thread.run_sync(self._put, data)
+
+    async def get(self, address: str) -> bytes:
+        return await anyio.to_thread.run_sync(self._get, address)
+
+    async def has(self, address: str) -> bool:
+        return self._path(address).exists()
+
+    def _put(self, data: bytes) -> str:
+        address = payload.address(data)
+        path = self._path(address)
+        try:
+            if path.exists():
+                os.utime(path)  # in use again: garbage collection spares what is young
+                return address
+            if not path.parent.exists():
+                path.parent.mkdir(mode=0o700, exist_ok=True)
+                self._disk.sync_folder(self._folder)
+            temporary = path.parent / f".{path.name}.{secrets.token_hex(4)}"
+            self._disk.write(temporary, zstandard.ZstdCompressor(level=_LEVEL).compress(data))
+            failpoint.hit("blob.written")
+            self._disk.rename(temporary, path)
+            self._disk.sync_folder(path.parent)
+            failpoint.hit("blob.renamed")
+        except OSError as error:
+            raise LedgerUnavailable(
+                f"A payload of {len(data)} bytes could not be stored ({error.strerror}). Nothing was written to the "
+                "log. Make room in the state folder, then resume."
+            ) from error
+        return address
+
+    def _get(self, address: str) -> bytes:
+        try:
+            data = zstandard.ZstdDecompressor().decompress(self._disk.read(self._path(address)))
+        except FileNotFoundError:
+            raise NotFound(f"There is no payload {address}. It may have been erased.") from None
+        except zstandard.ZstdError as error:
+            raise LogBroken(f"Payload {address} is damaged ({error}). Nothing was executed.") from error
+        if payload.address(data) != address:
+            raise LogBroken(f"Payload {address} is not what was stored under that address. Nothing was executed.")
+        return data
+
+    def _path(self, address: str) -> Path:
+        digest = address.removeprefix(_PREFIX)
+        if len(digest) != len(canon.digest(b"")) or not set(digest) <= set("0123456789abcdef"):
+            raise NotFound(f"{address[:80]!r} is no payload address (sha256: and 64 hex digits).")
+        return self._folder / digest[:2] / digest[2:]
