@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 MAX_INTEGER_DIGITS = 1000
-_MAX_INTEGER = 10**MAX_INTEGER_DIGITS
+_MAX_INTEGER: int = 10**MAX_INTEGER_DIGITS
 _EXACT_FLOAT = 2.0**53
 _FLOAT_LIKE = re.compile(r"[0-9](?:\.[0-9]|e[-+]?[0-9])")
 _ASTRAL = re.compile("[\U00010000-\U0010ffff]")
@@ -99,9 +99,9 @@ def scrub(text: str) -> str:
 
 
 def has_surrogate(text: str) -> bool:
-    return bool(not text.isascii() and _SURROGATE.search(text))
+    return not text.isascii() and _SURROGATE.search(text) is not None
 
 
 def integer_fits(value: int) -> bool:
     """Whether an integer has at most 1,000 digits; a longer one is written as tagged text."""
-    return -_MAX_INTEGER < value < _MAX_INTEGER
+    return abs(value) < _MAX_INTEGER

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import msgspec
 
+from callslip.core.call import CallState
 from callslip.core.result import Effect, Status
-from callslip.core.state import CallState
 from callslip.core.tool import Recovery, Risk
 
 MAX_ATTEMPTS = 5
@@ -120,6 +120,8 @@ def _unknown_outcome(call: CallState, now: int, *, ended_here: bool) -> Conclusi
     if not ended_here and (until is None or now < until):
         return WaitUntil(at=until, reason="its earlier attempt may still take effect")
     if dispatch.recovery is Recovery.IDEMPOTENT:
+        if dispatch.attempt >= MAX_ATTEMPTS and dispatch.risk is Risk.READ:
+            return Settle(status=Status.RETRYABLE_ERROR, code="attempts_exhausted")
         if dispatch.attempt >= MAX_ATTEMPTS:
             return Park(code="attempts_exhausted", reason=f"{dispatch.attempt} attempts ended without an answer")
         return Again()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from callslip.core.call import CallState, StepState
 from callslip.core.event import OUTSIDER_EVENTS, Event, Record, Stored, genesis
 from callslip.core.events.attempt_failed import AttemptFailed
 from callslip.core.events.call_parked import CallParked
@@ -26,8 +27,9 @@ from callslip.core.events.tool_dispatch import ToolDispatch
 from callslip.core.events.user_message import UserMessage
 from callslip.core.events.wait_closed import WaitClosed
 from callslip.core.events.wait_opened import WaitOpened
-from callslip.core.result import Effect, Status
-from callslip.core.state import CallState, QueuedMessage, SessionState, StepItem, StepState, UserItem
+from callslip.core.result import Status
+from callslip.core.state import QueuedMessage, SessionState, StepItem, UserItem
+from callslip.core.wait import WaitKind
 from callslip.errors import LogBroken
 
 CALLER = "caller"
@@ -94,6 +96,8 @@ def _run_started(state: SessionState, event: RunStarted, record: Record, seq: in
     state.run_open = True
     state.marker = event.marker
     state.stop = state.stop and (state.turn_open or bool(state.queued))
+    if event.workspace is not None:
+        state.workspace, state.workspace_accepted = event.workspace, False
     if event.parent_ended == STILL_RUNNING:
         return
     for call in state.calls.values():
@@ -105,7 +109,8 @@ def _run_started(state: SessionState, event: RunStarted, record: Record, seq: in
 def _run_ended(state: SessionState, event: RunEnded, record: Record, seq: int) -> None:
     state.run_open = False
     state.last_status = event.status
-    if event.status in {"finished", "stopped"}:
+    # A run that a budget stopped leaves its turn open: the next one goes on with it.
+    if event.status == "finished" or (event.status == "stopped" and state.stop):
         state.turn_open = state.stop = False
 
 
@@ -128,8 +133,9 @@ def _model_requested(state: SessionState, event: ModelRequested, record: Record,
         state.steps_in_turn = 0
     state.steps_in_turn += 1
     state.turn_open = event.model != CALLER
+    visible = event.visible if event.visible is not None else state.step.visible if state.step else ()
     _forget_step(state)
-    state.step = StepState(step=event.step, turn=event.turn, model=event.model, visible=event.visible)
+    state.step = StepState(step=event.step, turn=event.turn, model=event.model, visible=visible)
     if event.model == CALLER:
         state.steps[event.step] = (seq, 0)
 
@@ -139,7 +145,7 @@ def _model_replied(state: SessionState, event: ModelReplied, record: Record, seq
     if step is None or step.step != event.step or step.finish:
         raise _broken(seq, f"a reply to step {event.step}, which was not asked")
     step.text, step.finish, step.expected = event.text, event.finish, event.calls
-    if not event.calls:
+    if not event.calls and step.model != CALLER:
         state.items.append(StepItem(step=step.step, text=event.text, finish=event.finish))
 
 
@@ -252,6 +258,8 @@ def _wait_closed(state: SessionState, event: WaitClosed, record: Record, seq: in
     if wait is None:
         raise _broken(seq, f"wait {event.wait_id} is not open")
     state.wait_opened_at.pop(event.wait_id)
+    if wait.kind is WaitKind.WORKSPACE and event.how == "accepted":
+        state.workspace_accepted = True
 
 
 def _stop_requested(state: SessionState, event: StopRequested, record: Record, seq: int) -> None:

@@ -8,66 +8,11 @@ from __future__ import annotations
 
 import msgspec
 
-from callslip.core.events.attempt_failed import AttemptFailed
-from callslip.core.events.call_parked import CallParked
-from callslip.core.events.call_resolved import CallResolved
+from callslip.core.call import CallState, StepState
 from callslip.core.events.function_call import FunctionCall
 from callslip.core.events.function_response import FunctionResponse
-from callslip.core.events.model_requested import VisibleTool
 from callslip.core.events.session_started import WorkspaceIdentity
-from callslip.core.events.tool_dispatch import ToolDispatch
 from callslip.core.events.wait_opened import WaitOpened
-from callslip.core.result import Effect
-
-
-class CallState(msgspec.Struct, kw_only=True):
-    """One call, from proposal to response."""
-
-    call: FunctionCall
-    seq: int
-    marker: bool
-    """Whether the run that recorded the proposal promised T1 before every effect."""
-    dispatch: ToolDispatch | None = None
-    """The latest T1."""
-    dispatch_epoch: int = 0
-    failed: AttemptFailed | None = None
-    """Set when the latest attempt ended without a response."""
-    ended_seen_at: int | None = None
-    """When a later run began, and with it was seen that the owner of the latest T1 had ended."""
-    ended_how: str = ""
-    parked: CallParked | None = None
-    resolved: CallResolved | None = None
-    resolved_seq: int | None = None
-    response: FunctionResponse | None = None
-    late: int = 0
-    """How many late outcomes were recorded."""
-
-    @property
-    def attempts(self) -> int:
-        return self.dispatch.attempt if self.dispatch else 0
-
-    @property
-    def unconcluded(self) -> bool:
-        """A dispatch whose effect is neither ruled out nor answered for."""
-        if self.dispatch is None:
-            return False
-        if self.failed is not None and self.failed.effect is Effect.NONE:
-            return False
-        return not (self.resolved is not None and self.resolved.verdict == "did_not_happen")
-
-
-class StepState(msgspec.Struct, kw_only=True):
-    """One model request with its reply and calls."""
-
-    step: str
-    turn: int
-    model: str
-    visible: tuple[VisibleTool, ...]
-    text: str = ""
-    finish: str = ""
-    expected: int = 0
-    calls: list[str] = []
-    """Call ids in the model's order."""
 
 
 class QueuedMessage(msgspec.Struct, frozen=True, kw_only=True):
@@ -110,7 +55,8 @@ class SessionState(msgspec.Struct, kw_only=True):
     last_status: str = ""
     requester: str = ""
     workspace: WorkspaceIdentity | None = None
-    workspace_accepted: WorkspaceIdentity | None = None
+    workspace_accepted: bool = False
+    """An operator has accepted that the workspace is another one; the next run records it."""
     turn: int = 0
     steps_in_turn: int = 0
     turn_open: bool = False

@@ -170,7 +170,7 @@ class _SaveCheckpoint:
         point = self.checkpoint
         connection.execute(SQL["save_checkpoint"], (found[0], point.seq, point.digest, point.body))
 
-    def landed(self, connection: Connection) -> bool:  # noqa: ARG002 - a cache: whether it landed does not matter
+    def landed(self, connection: Connection) -> bool:
         return True
 
 

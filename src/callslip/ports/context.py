@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from typing import Any
 
 from callslip.core import payload
 from callslip.core.result import BlobRef
@@ -44,6 +45,9 @@ class Context:
         self._on_progress = on_progress
         self._on_partial = on_partial
         self._cancelled = threading.Event()
+        self._running = 0
+        self._abandoned: Callable[[Any, BaseException | None], None] | None = None
+        self._lock = threading.Lock()
 
     def remaining(self) -> float:
         """Seconds until the deadline; never negative."""
@@ -57,6 +61,44 @@ class Context:
     def cancel(self) -> None:
         """Tell the tool to stop. Called by the runtime."""
         self._cancelled.set()
+
+    @property
+    def still_running(self) -> bool:
+        """Whether a thread of this call, or a coroutine left behind, is running."""
+        return self._running > 0
+
+    def left_behind(self) -> None:
+        """A coroutine of this call goes on although it was cancelled. Called by the runtime."""
+        with self._lock:
+            self._running += 1
+
+    def came_back(self) -> None:
+        """It has ended after all. Called by the runtime."""
+        with self._lock:
+            self._running -= 1
+
+    def abandon(self, on_late: Callable[[Any, BaseException | None], None]) -> None:
+        """Stop awaiting; a thread that ends later reports its result or error to ``on_late``, in that thread."""
+        with self._lock:
+            self._abandoned = on_late
+
+    def in_thread(self, function: Callable[[], Any]) -> Any:
+        """Run a synchronous tool's body in the current thread, so that its end is seen even when abandoned."""
+        with self._lock:
+            self._running += 1
+        value, error = None, None
+        try:
+            value = function()
+        except BaseException as raised:
+            error = raised
+            raise
+        finally:
+            with self._lock:
+                self._running -= 1
+                late = self._abandoned
+            if late is not None:
+                late(value, error)
+        return value
 
     def check(self) -> None:
         """Raise :class:`ToolFailed` with effect unknown if the call was told to stop."""

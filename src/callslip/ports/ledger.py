@@ -8,7 +8,7 @@ its commit. Every implementation passes ``callslip.testing.suites.ledger``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import msgspec
 
@@ -115,7 +115,12 @@ class Ledger(Protocol):
         """A number that changes whenever any process commits."""
         ...
 
+    async def aclose(self) -> None:
+        """Finish what was handed over, and close."""
+        ...
 
+
+@runtime_checkable
 class Checkpoints(Protocol):
     """Implemented by ledgers that can keep a folded state."""
 

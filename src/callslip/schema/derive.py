@@ -8,7 +8,6 @@ Python; nothing is put into a call that the model didn't say.
 import copy
 import inspect
 import json
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -74,8 +73,10 @@ def derive(
         UnsupportedSignature: the function can't be called with JSON arguments by name.
     """
     reading = read_signature(function, context_type)
-    title = name or _tool_name(function, reading.inner)
-    documented = read_docstring(_docstring(function, reading.inner))
+    title = name or reading.name
+    if title == "<lambda>":
+        raise UnsupportedSignature("a lambda has no name to call it by: use def, or pass a name")
+    documented = read_docstring(reading.documentation)
     adapters = {parameter.name: adapter_for(parameter, title) for parameter in reading.parameters}
     return Derived(
         name=title,
@@ -124,9 +125,7 @@ def bind(derived: Derived, arguments: dict[str, Any]) -> dict[str, Any]:
     return bound
 
 
-def _error(
-    path: tuple[str | int, ...], rule: str, got: Any, message: str, allowed: tuple[str, ...] = ()
-) -> FieldError:
+def _error(path: tuple[str | int, ...], rule: str, got: Any, message: str, allowed: tuple[str, ...] = ()) -> FieldError:
     return FieldError(
         path=path_text(path), rule=rule, got=short_json(got), allowed=allowed, message=shorten(message, 200)
     )
@@ -160,18 +159,3 @@ def _whole_numbers(value: Any, places: list[tuple[int | str, ...]]) -> tuple[Any
         if type(number) is float and number.is_integer():
             holder[key], changed = int(number), True
     return root[""], changed
-
-
-def _tool_name(function: Callable[..., Any], inner: Any) -> str:
-    own = inner.__name__
-    if own == "__call__":
-        own = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", type(function).__name__).lower()
-    if own == "<lambda>":
-        raise UnsupportedSignature("a lambda has no name to call it by: use def, or pass a name")
-    return str(own)
-
-
-def _docstring(function: Callable[..., Any], inner: Any) -> str | None:
-    if inner.__name__ == "__call__":
-        return inspect.getdoc(inner) or inspect.getdoc(type(function))
-    return inspect.getdoc(inner)

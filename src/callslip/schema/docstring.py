@@ -6,6 +6,7 @@ they often say when not to use the tool. Unknown layouts lose nothing: what isn'
 
 import inspect
 import re
+from itertools import pairwise
 from typing import Final
 
 import msgspec
@@ -106,7 +107,7 @@ def read_docstring(text: str | None) -> Docstring:
     """Take a docstring apart; no docstring gives an empty description."""
     reader = _Reader()
     lines = inspect.cleandoc(text or "").splitlines()
-    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+    for line, following in pairwise([*lines, ""]):
         reader.feed(line, following)
     description = re.sub(r"\n{3,}", "\n\n", "\n".join(line.rstrip() for line in reader.description)).strip()
     parameters = {name: " ".join(" ".join(parts).split()) for name, parts in reader.entries.items()}

@@ -20,7 +20,7 @@ GUARDED_LENGTH: Final = 1000
 MOST_GUARDED_PATTERNS: Final = 100
 LINEAR: Final = jsonschema_rs.RegexOptions(size_limit=1 << 18, dfa_size_limit=1 << 20)
 BACKTRACKING: Final = jsonschema_rs.FancyRegexOptions(
-    backtrack_limit=10_000, size_limit=1 << 20, dfa_size_limit=1 << 20
+    backtrack_limit=10_000, size_limit=1 << 22, dfa_size_limit=1 << 20
 )
 CONDITIONLESS: Final = (jsonschema_rs.Draft4Validator, jsonschema_rs.Draft6Validator)
 """Drafts without if/then, where the guard would silently be ignored."""
@@ -40,28 +40,31 @@ def canonical_text(schema: Any) -> str:
     except RecursionError as error:
         raise SchemaError("the schema is nested too deeply: flatten it, or name its parts under $defs") from error
     except (TypeError, ValueError) as error:
-        raise SchemaError(
-            f"the schema is not JSON ({error}): use objects, lists, strings and numbers only"
-        ) from error
+        raise SchemaError(f"the schema is not JSON ({error}): use objects, lists, strings and numbers only") from error
     return text
 
 
-def build(text: str) -> jsonschema_rs.Validator:
-    """Compile a schema's text (draft 2020-12 unless its $schema says otherwise), with formats asserted."""
+def build(text: str) -> tuple[jsonschema_rs.Validator, Any]:
+    """Compile a schema's text (draft 2020-12 unless its $schema says otherwise), with formats asserted.
+
+    Returns the compiled schema and the schema as read, for looking things up in.
+    """
     try:
-        return _compile(text, LINEAR)
+        schema = json.loads(text)
+        return _compile(schema, LINEAR), schema
     except jsonschema_rs.ValidationError as error:
         if not _is_pattern(error):
             raise _explained(error) from error
-    except ValueError as error:
-        raise SchemaError(f"the schema can't be read: {error}") from error
-    return _build_guarded(json.loads(text))
+    except (ValueError, RecursionError) as error:
+        raise SchemaError(f"the schema can't be read ({error}): flatten it, or name its parts under $defs") from error
+    return _build_guarded(json.loads(text)), schema
 
 
 def _compile(
-    text: str, engine: jsonschema_rs.RegexOptions | jsonschema_rs.FancyRegexOptions
+    schema: Any, engine: jsonschema_rs.RegexOptions | jsonschema_rs.FancyRegexOptions
 ) -> jsonschema_rs.Validator:
-    return jsonschema_rs.validator_for(text, validate_formats=True, pattern_options=engine, retriever=_refuse)
+    # Never from text: the library would read 0.1 as a decimal there, and then find a value of 0.1 different.
+    return jsonschema_rs.validator_for(schema, validate_formats=True, pattern_options=engine, retriever=_refuse)
 
 
 def _refuse(uri: str) -> Any:
@@ -82,7 +85,7 @@ def _build_guarded(schema: Any) -> jsonschema_rs.Validator:
     taken: list[tuple[dict[str, Any], str]] = []
     while True:
         try:
-            linear = _compile(canonical_text(schema), LINEAR)
+            linear = _compile(schema, LINEAR)
             break
         except jsonschema_rs.ValidationError as error:
             if not _is_pattern(error) or len(taken) == MOST_GUARDED_PATTERNS:
@@ -99,7 +102,7 @@ def _build_guarded(schema: Any) -> jsonschema_rs.Validator:
         short = {"maxLength": GUARDED_LENGTH}
         holder.setdefault("allOf", []).append({"if": short, "then": {"pattern": pattern}, "else": short})
     try:
-        return _compile(canonical_text(schema), BACKTRACKING)
+        return _compile(schema, BACKTRACKING)
     except jsonschema_rs.ValidationError as error:
         raise _explained(error) from error
 
@@ -113,7 +116,7 @@ def _at(schema: Any, path: list[str | int]) -> Any:
 def _check_pattern(error: jsonschema_rs.ValidationError) -> None:
     """Refuse here what neither engine compiles, while its place in the author's own schema is known."""
     try:
-        _compile(json.dumps({"pattern": error.instance}), BACKTRACKING)
+        _compile({"pattern": error.instance}, BACKTRACKING)
     except jsonschema_rs.ValidationError:
         raise _explained(error) from error
 

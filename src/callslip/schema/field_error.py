@@ -72,9 +72,7 @@ def short_list(values: Iterable[Any]) -> tuple[str, ...]:
     for value in values:
         if len(texts) == ALLOWED_COUNT:
             return (*texts, "…")
-        texts.append(
-            shorten(value, ALLOWED_LENGTH) if isinstance(value, str) else short_json(value, ALLOWED_LENGTH)
-        )
+        texts.append(shorten(value, ALLOWED_LENGTH) if isinstance(value, str) else short_json(value, ALLOWED_LENGTH))
     return tuple(texts)
 
 
@@ -84,11 +82,11 @@ def _plain(key: str) -> bool:
 
 def _short_items(brackets: str, items: Iterable[tuple[Any, Any]], length: int) -> str:
     parts: list[str] = []
-    room = length - 2
+    room = length - 5  # the brackets, and a mark for what is left out
     for key, value in items:
         name = "" if key is None else f"{short_json(key, 30)}: "
         part = name + short_json(value, max(room, 10))
-        if len(part) + 2 > room:
+        if len(part) > room:
             parts.append("…")
             break
         parts.append(part)

@@ -36,8 +36,8 @@ VAGUE: Final = frozenset(
 )  # fmt: skip
 FILLERS: Final = frozenset(
     {
-        "a", "all", "an", "and", "are", "as", "at", "by", "for", "from", "in", "into", "is", "it", "its", "of", "on",
-        "one", "or", "that", "the", "this", "to", "use", "when", "with",
+        "a", "all", "an", "and", "are", "as", "at", "by", "for", "from", "in", "into", "is", "it", "its", "of",
+        "on", "one", "or", "that", "the", "this", "to", "use", "when", "with",
     }
 )  # fmt: skip
 GUIDANCE: Final = re.compile(

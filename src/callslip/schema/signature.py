@@ -5,6 +5,7 @@ Stands below `derive` and knows no JSON. What a model can't fill by name is refu
 
 import functools
 import inspect
+import re
 import types
 import typing
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Coroutine
@@ -48,8 +49,10 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     context_parameter: str | None
     is_async: bool
     is_stream: bool
-    inner: Callable[..., Any]
-    """The function at the bottom of all wrappers, whose name and docstring count."""
+    name: str
+    """The plain function's name, or in words_like_this the class of a callable object."""
+    documentation: str | None
+    """The docstring of the same."""
 
 
 def read_signature(function: Callable[..., Any], context_type: type | str | None) -> Reading:
@@ -70,7 +73,7 @@ def read_signature(function: Callable[..., Any], context_type: type | str | None
     scope = _scope(inner)
     context: str | None = None
     parameters: list[Parameter] = []
-    bound = function.keywords if isinstance(function, functools.partial) else {}
+    bound = {name for layer in layers if isinstance(layer, functools.partial) for name in layer.keywords}
     for parameter in signature.parameters.values():
         _check(parameter, inner)
         if _is_context(parameter.annotation, scope, context_type):
@@ -81,6 +84,7 @@ def read_signature(function: Callable[..., Any], context_type: type | str | None
             annotation = _resolved(parameter, scope, inner)
             parameters.append(Parameter(name=parameter.name, annotation=annotation, default=parameter.default))
     is_async, is_stream = _flavour(layers)
+    owner = next((type(layer) for layer in layers if _is_object(layer)), None)
     returns, awaited, streamed = _returns(signature.return_annotation, scope)
     return Reading(
         signature=signature,
@@ -89,7 +93,8 @@ def read_signature(function: Callable[..., Any], context_type: type | str | None
         context_parameter=context,
         is_async=is_async or awaited or streamed,
         is_stream=is_stream or (streamed and not is_async),
-        inner=inner,
+        name=_snake(owner.__name__) if owner else _name(inner),
+        documentation=inner.__doc__ or (owner.__doc__ if owner else None),
     )
 
 
@@ -104,11 +109,16 @@ def _layers(function: Callable[..., Any]) -> list[Any]:
             layers.append(top.__func__)
         elif (wrapped := getattr(top, "__wrapped__", None)) is not None:
             layers.append(wrapped)
-        elif not inspect.isroutine(top):
+        elif _is_object(top):
             layers.append(type(top).__call__)
         else:
             break
     return layers
+
+
+def _is_object(layer: Any) -> bool:
+    """An object with a __call__ of its own, not a function or one of the standard library's wrappers."""
+    return not (inspect.isroutine(layer) or isinstance(layer, functools.partial) or hasattr(layer, "__wrapped__"))
 
 
 def _flavour(layers: list[Any]) -> tuple[bool, bool]:
@@ -130,9 +140,7 @@ def _check(parameter: inspect.Parameter, inner: Any) -> None:
     if parameter.kind is parameter.VAR_POSITIONAL:
         raise UnsupportedSignature(f"{name} takes *{parameter.name}: declare one list parameter instead")
     if parameter.kind is parameter.VAR_KEYWORD:
-        raise UnsupportedSignature(
-            f"{name} takes **{parameter.name}: declare each parameter, or one dict parameter"
-        )
+        raise UnsupportedSignature(f"{name} takes **{parameter.name}: declare each parameter, or one dict parameter")
     if parameter.kind is parameter.POSITIONAL_ONLY:
         raise UnsupportedSignature(
             f"{name} takes {parameter.name} by position only, but arguments come by name: remove the `/`"
@@ -151,9 +159,7 @@ def _scope(inner: Any) -> dict[str, Any]:
         if frame.f_globals is module and frame.f_code.co_name in outer:
             inside = {**frame.f_locals, **inside}
         frame = frame.f_back
-    for name, cell in zip(
-        getattr(code, "co_freevars", ()), getattr(inner, "__closure__", None) or (), strict=False
-    ):
+    for name, cell in zip(getattr(code, "co_freevars", ()), getattr(inner, "__closure__", None) or (), strict=False):
         try:
             inside[name] = cell.cell_contents
         except ValueError:  # not assigned yet
@@ -221,3 +227,7 @@ def _returns(annotation: Any, scope: dict[str, Any]) -> tuple[Any, bool, bool]:
 
 def _name(function: Any) -> str:
     return str(getattr(function, "__name__", None) or type(function).__name__)
+
+
+def _snake(name: str) -> str:
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()

@@ -51,11 +51,7 @@ def input_schema_of(
     properties: dict[str, Any] = {}
     for parameter in parameters:
         schema = _tidy(schemas[parameter.name, mode], closed=True)
-        if (
-            text := _annotated_text(parameter.annotation)
-            or schema.get("description")
-            or described.get(parameter.name)
-        ):
+        if text := _annotated_text(parameter.annotation) or schema.get("description") or described.get(parameter.name):
             schema["description"] = text
         properties[parameter.name] = schema | _default(parameter, adapters[parameter.name])
     whole: dict[str, Any] = {"type": "object", "properties": properties}

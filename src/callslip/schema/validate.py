@@ -1,10 +1,10 @@
 """Judge a JSON value by a JSON Schema and say, field by field, what is wrong and what would be right.
 
 Stands on `engine` (compiling) and above nothing; `explain` words its errors for a model. It changes no value: no
-coercion, no defaults. Invariants: what JSON can't hold is never valid; the errors are bounded in number and size.
+coercion, no defaults. Invariants: a number that JSON can't hold is never valid; the errors are bounded in number and
+size.
 """
 
-import json
 import math
 from collections.abc import Iterator
 from functools import lru_cache
@@ -65,8 +65,7 @@ class Validator:
     __slots__ = ("_compiled", "_schema")
 
     def __init__(self, text: str) -> None:
-        self._compiled = build(text)
-        self._schema: Any = json.loads(text)
+        self._compiled, self._schema = build(text)
 
     def errors(self, value: Any) -> tuple[FieldError, ...]:
         """All that is wrong with the value, at most 100 errors, in a fixed order; empty when it is valid."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any, overload
 
@@ -68,7 +69,10 @@ class Tool:
             bound[self._derived.context_parameter] = context
         if self._derived.is_stream:
             return await _drain(self.function(**bound), context)
-        return await call(self.function, **bound)
+        if self._derived.is_async:
+            return await self.function(**bound)
+        body = functools.partial(context.in_thread, functools.partial(self.function, **bound))
+        return await anyio.to_thread.run_sync(body, abandon_on_cancel=True)
 
     async def probe(self, arguments: Mapping[str, Any], context: Context) -> ProbeAnswer:
         if self._probe is None:
@@ -88,7 +92,7 @@ class Tool:
 
 async def call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Await an asynchronous function; run a synchronous one in a worker thread, so that it can't stop the loop."""
-    if derive.is_async(function):
+    if inspect.iscoroutinefunction(inspect.unwrap(function)):
         return await function(*args, **kwargs)
     return await anyio.to_thread.run_sync(functools.partial(function, *args, **kwargs), abandon_on_cancel=True)
 

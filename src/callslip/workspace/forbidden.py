@@ -55,7 +55,8 @@ class Forbidden:
         """The rule that forbids this access, or ``None``. ``path`` is relative to the root."""
         parts = tuple(_fold(part) for part in os.path.normpath(path).split("/"))
         for end, part in enumerate(parts, start=1):
-            for rule in (*self._by_last.get(part, ()), *self._wild):
+            candidates: list[Rule] = [*self._by_last.get(part, ()), *self._wild]
+            for rule in candidates:
                 if (access == "write" or not rule.writes_only) and _matches(rule, parts[:end]):
                     return rule
         return None
@@ -145,9 +146,7 @@ def _escape(part: str) -> str:
 
 _BUILT_IN: tuple[Rule, ...] = (
     *_rules(forbidden_paths.KEYS, "holds keys or credentials"),
-    *_rules(
-        forbidden_paths.ENVIRONMENT, "may hold secrets", unless=forbidden_paths.ENVIRONMENT_EXAMPLES
-    ),
+    *_rules(forbidden_paths.ENVIRONMENT, "may hold secrets", unless=forbidden_paths.ENVIRONMENT_EXAMPLES),
     *_rules(forbidden_paths.GIT_CONFIGURATION, "is git's own configuration, which can run programs"),
     *_rules(forbidden_paths.GIT_INTERNALS, "belongs to git itself", writes_only=True),
     *_rules(forbidden_paths.SHELL, "runs when a shell starts", writes_only=True),

@@ -16,7 +16,11 @@ _MEANINGS: dict[int, tuple[str, str, str]] = {
         "Only paths inside the workspace can be used.",
     ),
     errno.ELOOP: ("link_refused", "goes through a link that may not be followed", "Use the real file's path."),
-    errno.ENOTDIR: ("not_a_directory", "has a part that is not a directory", "list_files shows what there is."),
+    errno.ENOTDIR: (
+        "not_a_directory",
+        "is no directory, or has a part that is none",
+        "list_files shows what there is.",
+    ),
     errno.EISDIR: ("not_a_file", "is a directory", "list_files shows what is in it."),
     errno.EACCES: ("not_permitted", "is closed to this process by its permissions", "Ask the user to open it."),
     errno.EPERM: ("not_permitted", "is closed to this process by the system", "Ask the user to open it."),

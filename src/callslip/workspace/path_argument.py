@@ -18,9 +18,11 @@ def check_path(path: str) -> str:
     """
     complaint = _complaint(path)
     if complaint:
+        # An absolute path is not said back: messages never hold a place of this machine.
+        subject = "An absolute path" if path.startswith("/") else shown(path)
         raise ToolFailed(
-            f"{shown(path)} can't be used as a path: {complaint} Nothing was touched. Give a path relative to the"
-            " workspace, such as src/main.py.",
+            f"{subject} can't be used: {complaint} Nothing was touched. Give a path relative to the workspace, such"
+            " as src/main.py.",
             code="bad_path",
         )
     return path

@@ -55,7 +55,7 @@ class Root:
 
     def host_path(self) -> Path:
         """Where the root lies on this machine now. For comparing with other places; never for the model."""
-        return Path(os.readlink(f"/proc/self/fd/{self._live()}"))
+        return Path(f"/proc/self/fd/{self._live()}").readlink()
 
     def open_raw(self, relative: str, flags: int, *, symlinks: bool = True) -> int:
         """A bare descriptor beneath the root, of whatever kind. Raises :class:`OSError`."""
@@ -74,9 +74,7 @@ class Root:
                 # An O_PATH descriptor touches nothing but holds the inode, so that what is looked at here is
                 # what is opened below.
                 _refuse_irregular(os.fstat(pin), relative)
-                descriptor = os.open(
-                    f"/proc/self/fd/{pin}", flags | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
-                )
+                descriptor = os.open(f"/proc/self/fd/{pin}", flags | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
             finally:
                 os.close(pin)
         except OSError as error:
@@ -102,7 +100,7 @@ class Root:
         Raises:
             OSError: ``EXDEV``: it lies outside the root by now.
         """
-        here = os.readlink(f"/proc/self/fd/{descriptor}")
+        here = str(Path(f"/proc/self/fd/{descriptor}").readlink())
         base = str(self.host_path())
         if here == base:
             return "."
@@ -117,7 +115,7 @@ class Root:
         inside = os.path.normpath(path).removeprefix(base) if path.startswith("/") and "\0" not in path else path
         if not inside.startswith("/") and inside != path:
             raise ToolFailed(
-                f"{shown(path)} is absolute. Nothing was touched. Inside the workspace it is called {shown(inside)}.",
+                f"The path is absolute. Nothing was touched. Inside the workspace it is called {shown(inside)}.",
                 code="bad_path",
             )
         return path

@@ -12,7 +12,8 @@ class FunctionResponse(
     msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="function_response", tag_field="type"
 ):
     """A refused response answers a call that was never dispatched; a settled one names the dispatch it belongs to
-    (``attempt``, ``nonce``) or the verdict it rests on (``resolved``, the position of a call_resolved)."""
+    (``attempt``, ``nonce``) or the verdict it rests on (``resolved``, the position of a call_resolved).
+    """
 
     call_id: str
     lane: Lane

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from callslip.core.events.session_started import WorkspaceIdentity
+
 
 class RunStarted(msgspec.Struct, frozen=True, kw_only=True, tag="run_started", tag_field="type"):
     """Starts a run from a verified prefix.
@@ -26,3 +28,5 @@ class RunStarted(msgspec.Struct, frozen=True, kw_only=True, tag="run_started", t
     parent_ended: str = ""
     """How it was seen that the owner before had ended: ``first``, ``released``, ``lock_free``, ``rebooted``,
     ``elsewhere`` (nothing seen: only deadlines count), ``still_running`` (it left processes that are alive)."""
+    workspace: WorkspaceIdentity | None = None
+    """Set when an operator accepted that the session goes on in another workspace."""

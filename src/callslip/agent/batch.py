@@ -1,0 +1,218 @@
+"""A step dispatched for somebody else's loop: taken into the log, and given back as a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from callslip.agent.step import raw_arguments, record
+from callslip.core import canon, fold
+from callslip.core.call import CallState
+from callslip.core.event import Stored
+from callslip.core.events.function_call import FunctionCall
+from callslip.core.events.function_response import FunctionResponse
+from callslip.core.events.model_requested import ModelRequested, VisibleTool
+from callslip.core.message import ResultMessage
+from callslip.core.result import Effect, Outcome, Status, ToolResult
+from callslip.core.state import SessionState
+from callslip.core.wait import Wait, WaitKind
+from callslip.errors import StepConflict, StillWaiting, UsageError
+from callslip.ports.model import Proposal, Reply
+from callslip.runtime import payloads
+from callslip.runtime.drive import Drive
+from callslip.runtime.parts import Parts
+from callslip.sessions.project import result
+
+_WAIT_CODES = {WaitKind.CLIENT: "client", WaitKind.PARKED: "parked", WaitKind.TIME: "time"}
+
+
+class Batch(msgspec.Struct, frozen=True, kw_only=True):
+    """A step's outcomes, in the order of its calls."""
+
+    session: str
+    step: str
+    results: tuple[Outcome, ...]
+    waits: tuple[Wait, ...]
+    texts: tuple[ResultMessage, ...]
+
+    def messages(self, provider: str) -> list[dict[str, Any]]:
+        """The results as messages for a provider: ``openai_chat`` or ``anthropic``.
+
+        Raises:
+            StillWaiting: a call of the batch has no answer yet; dispatch the step again once it has.
+        """
+        waiting = [outcome for outcome in self.results if outcome.status is Status.PENDING_APPROVAL]
+        if waiting:
+            raise StillWaiting(
+                f"Call {waiting[0].call_id} ({waiting[0].tool}) still waits ({waiting[0].error_code}). "
+                "Nothing was given back. Dispatch the same step again once it is answered."
+            )
+        if provider == "openai_chat":
+            return [
+                {"role": "tool", "tool_call_id": text.provider_id or text.call_id, "content": text.content}
+                for text in self.texts
+            ]
+        if provider == "anthropic":
+            blocks = [
+                {
+                    "type": "tool_result",
+                    "tool_use_id": text.provider_id or text.call_id,
+                    "content": text.content,
+                    "is_error": text.is_error,
+                }
+                for text in self.texts
+            ]
+            return [{"role": "user", "content": blocks}]
+        raise UsageError(f"{provider!r} is not known. Formats: openai_chat, anthropic.")
+
+
+def proposal(call: Proposal | Mapping[str, Any]) -> Proposal:
+    """A provider's tool-call object as a proposal.
+
+    Raises:
+        UsageError: of no known shape.
+    """
+    if isinstance(call, Proposal):
+        return call
+    function = call.get("function")
+    if isinstance(function, Mapping):  # OpenAI Chat Completions
+        return Proposal(
+            tool=str(function.get("name", "")),
+            arguments=function.get("arguments", ""),
+            provider_id=str(call.get("id") or ""),
+        )
+    if "name" in call:  # Anthropic's tool_use block, or our own plain form
+        arguments = call.get("input", call.get("arguments", ""))
+        return Proposal(tool=str(call["name"]), arguments=arguments, provider_id=str(call.get("id") or ""))
+    raise UsageError(
+        f"A call needs a name and arguments; got the keys {sorted(map(str, call))}. Nothing was executed. "
+        "Give a Proposal, an OpenAI tool call or an Anthropic tool_use block."
+    )
+
+
+async def record_step(
+    drive: Drive,
+    calls: Sequence[Proposal | Mapping[str, Any]],
+    *,
+    step: str,
+    visible: Sequence[VisibleTool],
+) -> None:
+    """Take the calls into the log, unless they are there.
+
+    Raises:
+        StepConflict: the step is there with other calls. StillWaiting: an earlier step has open calls.
+    """
+    proposals = tuple(proposal(call) for call in calls)
+    state = drive.state
+    if step in state.steps:
+        known, _ = await _pairs(drive.parts, state, step)
+        await _same(drive.parts, known, proposals, step)
+        return
+    if state.open_calls():
+        open_step = state.step.step if state.step else ""
+        raise StillWaiting(
+            f"Step {open_step!r} of session {drive.session!r} has calls without an answer. Nothing was executed. "
+            "Dispatch that step again, or answer its waits, first."
+        )
+    same = state.step is not None and state.step.visible == tuple(visible)
+    requested = ModelRequested(step=step, turn=state.turn, model=fold.CALLER, visible=None if same else tuple(visible))
+    await record(drive, requested, Reply(text="", proposals=proposals, finish="calls"))
+
+
+async def _same(parts: Parts, known: Sequence[FunctionCall], proposals: Sequence[Proposal], step: str) -> None:
+    then = [(call.tool, await payloads.text(parts.blobs, call.arguments)) for call in known]
+    now = [(canon.scrub(one.tool), raw_arguments(one.arguments)) for one in proposals]
+    if then != now:
+        raise StepConflict(
+            f"Step {step!r} was recorded with other calls. Nothing was executed. "
+            "A step is recorded once: give a new step its own name."
+        )
+
+
+async def collect(parts: Parts, state: SessionState, step: str) -> Batch:
+    """The batch as the log has it."""
+    calls, responses = await _pairs(parts, state, step)
+    outcomes, texts, waits = [], [], []
+    for call in calls:
+        response = responses.get(call.call_id)
+        if response is not None:
+            outcomes.append(await outcome(parts, call, response))
+            texts.append(await result(parts, call, response))
+            continue
+        wait = _wait(state, call)
+        if wait is not None:
+            waits.append(wait)
+        outcomes.append(_pending(call, wait))
+    return Batch(session=state.session, step=step, results=tuple(outcomes), waits=tuple(waits), texts=tuple(texts))
+
+
+async def _pairs(
+    parts: Parts, state: SessionState, step: str
+) -> tuple[list[FunctionCall], dict[str, FunctionResponse]]:
+    """The step's calls and their responses: from the open step, or read back from the log."""
+    if state.step is not None and state.step.step == step:
+        open_calls: list[CallState] = [state.calls[call_id] for call_id in state.step.calls]
+        return (
+            [call.call for call in open_calls],
+            {call.call.call_id: call.response for call in open_calls if call.response is not None},
+        )
+    first, last = state.steps[step]
+    log: Sequence[Stored] = await parts.ledger.read(state.session, after=first - 1, limit=last - first + 1)
+    events = [stored.record.event for stored in log]
+    calls = [event for event in events if isinstance(event, FunctionCall)]
+    responses = {event.call_id: event for event in events if isinstance(event, FunctionResponse)}
+    return calls, responses
+
+
+async def outcome(parts: Parts, call: FunctionCall, response: FunctionResponse) -> Outcome:
+    """One response as callers of the library see it."""
+    value = None
+    if response.status is Status.SUCCESS:
+        value = ToolResult(
+            summary=response.summary,
+            structured=await payloads.load(parts.blobs, response.structured) if response.structured else None,
+            evidence=response.evidence,
+            truncated=response.truncated,
+        )
+    return Outcome(
+        call_id=call.call_id,
+        tool=call.tool,
+        status=response.status,
+        effect=response.effect,
+        error_code=response.error_code,
+        error_message=response.error_message,
+        field_errors=response.field_errors,
+        retryable=response.retryable,
+        result=value,
+        attempt=response.attempt,
+    )
+
+
+def _wait(state: SessionState, call: FunctionCall) -> Wait | None:
+    for wait in state.waits.values():
+        if wait.call_id == call.call_id:
+            return Wait(
+                id=wait.wait_id,
+                session=state.session,
+                kind=wait.kind,
+                reason=wait.reason,
+                opened_at=state.wait_opened_at[wait.wait_id],
+                call_id=call.call_id,
+                tool=call.tool,
+                wake_at=wait.wake_at,
+            )
+    return None
+
+
+def _pending(call: FunctionCall, wait: Wait | None) -> Outcome:
+    return Outcome(
+        call_id=call.call_id,
+        tool=call.tool,
+        status=Status.PENDING_APPROVAL,
+        effect=Effect.UNKNOWN,
+        error_code=_WAIT_CODES[wait.kind] if wait is not None else "open",
+        error_message=wait.reason if wait is not None else "The call has no outcome yet.",
+        wait_id=wait.id if wait is not None else None,
+    )

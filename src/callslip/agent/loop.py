@@ -1,0 +1,164 @@
+"""The ReAct loop: settle what is open, ask, record, settle; until an answer, or something to wait for (ORCH-01).
+
+Every turn of the loop begins from the folded log alone, so a run that resumes takes the same way as one that never
+stopped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import msgspec
+
+from callslip import failpoint
+from callslip.agent.step import Interrupted, take_step
+from callslip.core.events.model_requested import VisibleTool
+from callslip.core.events.run_ended import RunEnded
+from callslip.core.events.session_started import WorkspaceIdentity
+from callslip.core.events.wait_opened import WaitOpened
+from callslip.core.ids import random_id
+from callslip.core.state import SessionState
+from callslip.core.wait import WaitKind
+from callslip.errors import EmptyReply, IncompleteReply, ModelError, Moved
+from callslip.ports.model import Model, Reply
+from callslip.runtime import batch
+from callslip.runtime.drive import Drive
+
+_MOST_CUT_REPLIES = 2
+
+
+class Ended(msgspec.Struct, frozen=True, kw_only=True):
+    """How a run ended."""
+
+    status: Literal["finished", "waiting", "stopped"]
+    text: str = ""
+    """The final answer."""
+    reason: str = ""
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run needs beside the session itself."""
+
+    model: Model
+    system: str
+    visible: Callable[[], Sequence[VisibleTool]]
+    workspace: WorkspaceIdentity | None
+    stream: bool = False
+
+
+async def drive_session(drive: Drive, plan: Plan) -> Ended:
+    """Drive the session until it has an answer, waits or is stopped; the run is ended in the log.
+
+    Raises:
+        ModelError: the model gave nothing that can be used. The run is ended as failed and can be resumed.
+    """
+    steps = cut = 0
+    while True:
+        ended = await _reason_to_end(drive, plan, steps)
+        if ended is not None:
+            return ended
+        if drive.state.open_calls():
+            continue  # an answer came in while the run was about to end
+        reply = await _ask(drive, plan)
+        if reply is None:
+            continue
+        steps += 1
+        cut = cut + 1 if reply.finish in {"length", "cut", "filtered"} else 0
+        await _check(drive, reply.finish, cut)
+
+
+async def _reason_to_end(drive: Drive, plan: Plan, steps: int) -> Ended | None:
+    """Settle what is open; then, is there a reason not to ask the model now?"""
+    if not await _same_workspace(drive, plan):
+        return await _end(drive, "waiting", reason="the workspace is not the one the session began in")
+    settled = await batch.settle_step(drive)
+    state, most = drive.state, drive.parts.limits.steps_per_turn
+    if state.stop:
+        return await _end(drive, "stopped", reason="asked to stop")
+    if not settled:
+        return await _end(drive, "waiting", reason=_waiting_for(state))
+    if turn_over(state) and not state.queued:
+        return await _end(drive, "finished", text=state.step.text if state.step else "")
+    if steps >= most:
+        return await _end(drive, "stopped", reason=f"it used its {most} steps; resume to allow as many again")
+    return None
+
+
+async def _ask(drive: Drive, plan: Plan) -> Reply | None:
+    state = drive.state
+    over = turn_over(state)
+    try:
+        return await take_step(
+            drive,
+            plan.model,
+            system=plan.system,
+            # A turn begins with all that is queued; within a turn only a steer is let in.
+            consume=[message for message in state.queued if over or message.steer],
+            turn=state.turn + 1 if over else state.turn,
+            visible=plan.visible(),
+            stream=plan.stream,
+        )
+    except Interrupted:
+        return None
+    except ModelError as error:
+        await _fail(drive, str(error))
+        raise
+
+
+def turn_over(state: SessionState) -> bool:
+    """Whether the user's last words have their final answer."""
+    step = state.step
+    final = step is not None and step.turn == state.turn and step.finish == "stop" and not step.calls
+    return final or not state.turn_open
+
+
+async def _check(drive: Drive, finish: str, cut: int) -> None:
+    """Fail the run on a reply that can't be used (CALL-08); a cut one is told to the model first (CALL-05)."""
+    if finish == "empty":
+        reason = "The model's reply held neither text nor calls. Nothing was executed. Resume to ask it again."
+        await _fail(drive, reason)
+        raise EmptyReply(reason)
+    if cut > _MOST_CUT_REPLIES:
+        reason = (
+            f"The model's reply was cut off {cut} times in a row ({finish}). Nothing of it was executed. "
+            "Allow longer replies, or ask for less, then resume."
+        )
+        await _fail(drive, reason)
+        raise IncompleteReply(reason)
+
+
+async def _same_workspace(drive: Drive, plan: Plan) -> bool:
+    """RECO-04: the folder is the one the session knows, or an operator said that another is meant."""
+    known = drive.state.workspace
+    same = known is None or plan.workspace is None or (known.device, known.inode) == (
+        plan.workspace.device, plan.workspace.inode,
+    )  # fmt: skip
+    if same or drive.state.workspace_accepted:
+        return True
+    if not any(wait.kind is WaitKind.WORKSPACE for wait in drive.state.waits.values()):
+        reason = "the workspace is another folder than the one the session began in; accept it, or go back to that one"
+        await drive.append(WaitOpened(wait_id=random_id("wait"), kind=WaitKind.WORKSPACE, reason=reason))
+    return False
+
+
+def _waiting_for(state: SessionState) -> str:
+    kinds = sorted({wait.kind.value for wait in state.waits.values()})
+    return f"waiting for: {', '.join(kinds)}" if kinds else "a call has no outcome yet"
+
+
+async def _end(
+    drive: Drive, status: Literal["finished", "waiting", "stopped"], *, text: str = "", reason: str = ""
+) -> Ended | None:
+    """End the run, unless something has just come in from outside: then ``None``, and the loop looks again."""
+    failpoint.hit("run.ending")
+    try:
+        await drive.append(RunEnded(status=status, reason=reason), judged=True)
+    except Moved:
+        await drive.refresh()
+        return None
+    return Ended(status=status, text=text, reason=reason)
+
+
+async def _fail(drive: Drive, reason: str) -> None:
+    await drive.append(RunEnded(status="failed", reason=reason))

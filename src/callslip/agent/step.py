@@ -1,0 +1,121 @@
+"""One step: ask the model, and take its whole reply into the log in one commit (CALL-05)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from callslip import failpoint
+from callslip.core import canon, ids
+from callslip.core.event import Event
+from callslip.core.events.function_call import FunctionCall
+from callslip.core.events.model_replied import ModelReplied
+from callslip.core.events.model_requested import ModelRequested, VisibleTool
+from callslip.core.message import UserText
+from callslip.core.state import QueuedMessage
+from callslip.ports.model import Delta, Model, Proposal, Reply, Request
+from callslip.runtime import payloads
+from callslip.runtime.drive import Drive
+from callslip.runtime.live import ModelText
+from callslip.sessions.project import project
+
+
+class Interrupted(Exception):  # noqa: N818 - a signal between two functions, not an error
+    """The request was given up because somebody asked the session to stop. Nothing of it was recorded."""
+
+
+async def take_step(
+    drive: Drive,
+    model: Model,
+    *,
+    system: str,
+    consume: Sequence[QueuedMessage],
+    turn: int,
+    visible: Sequence[VisibleTool],
+    stream: bool,
+) -> Reply:
+    """Ask once and record request, reply and proposals together: a crash before that leaves no trace at all.
+
+    Raises:
+        ModelUnavailable: no reply. Interrupted: a stop came first.
+    """
+    views = drive.parts.catalogue.views(visible)
+    messages = await project(drive.parts, drive.state)
+    shown = tuple(UserText(text=message.text) for message in consume)
+    request = Request(system=system, messages=(*messages, *shown), tools=views, stream=stream)
+    reply = await _ask(drive, model, request)
+    step = f"{turn}.{drive.state.steps_in_turn + 1 if turn == drive.state.turn else 1}"
+    same = drive.state.step is not None and drive.state.step.visible == tuple(visible)
+    requested = ModelRequested(
+        step=step,
+        turn=turn,
+        model=model.name,
+        visible=None if same else tuple(visible),
+        consumed=tuple(message.seq for message in consume),
+    )
+    await record(drive, requested, reply)
+    return reply
+
+
+async def record(drive: Drive, requested: ModelRequested, reply: Reply) -> None:
+    """Commit a step: the request, the reply and every proposal in it."""
+    replied = ModelReplied(
+        step=requested.step,
+        text=canon.scrub(reply.text),
+        finish=reply.finish,
+        calls=len(reply.proposals),
+        usage=reply.usage,
+        reply_model=reply.model,
+    )
+    calls = [
+        await _function_call(drive, requested.step, position, proposal)
+        for position, proposal in enumerate(reply.proposals)
+    ]
+    events: list[Event] = [requested, replied, *calls]
+    failpoint.hit("reply.before")
+    await drive.append(*events)
+
+
+async def _function_call(drive: Drive, step: str, position: int, proposal: Proposal) -> FunctionCall:
+    return FunctionCall(
+        call_id=ids.call_id(drive.session, step, position),
+        step=step,
+        position=position,
+        tool=canon.scrub(proposal.tool),
+        arguments=await payloads.store(drive.parts.blobs, raw_arguments(proposal.arguments)),
+        provider_call_id=canon.scrub(proposal.provider_id),
+    )
+
+
+def raw_arguments(arguments: object) -> bytes:
+    """The proposal's arguments as JSON text: a string for raw text, an object where the provider sent one."""
+    if isinstance(arguments, str):
+        return canon.canonical(canon.scrub(arguments))
+    try:
+        return canon.canonical(arguments)
+    except (ValueError, TypeError):  # NaN, a surrogate, a huge number: keep it as text, and let the gate refuse it
+        return canon.canonical(canon.scrub(str(arguments)))
+
+
+async def _ask(drive: Drive, model: Model, request: Request) -> Reply:
+    watch, session = drive.parts.watch, drive.session
+
+    def on_delta(delta: Delta) -> None:
+        if delta.text:
+            watch(ModelText(session=session, text=delta.text))
+
+    asking = asyncio.ensure_future(model.reply(request, on_delta))
+    try:
+        async with drive.listening():
+            while not asking.done():
+                changed = asyncio.ensure_future(drive.changed.wait())
+                try:
+                    await asyncio.wait([asking, changed], return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    changed.cancel()
+                drive.changed.clear()
+                if drive.state.stop and not asking.done():
+                    raise Interrupted
+        return asking.result()
+    finally:
+        asking.cancel()

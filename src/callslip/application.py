@@ -1,0 +1,319 @@
+"""The public face: a :class:`Runtime` and what it gives back."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Self
+
+import msgspec
+
+from callslip import build
+from callslip.agent.batch import Batch, collect, record_step
+from callslip.agent.loop import Ended, Plan, drive_session
+from callslip.core.events.call_resolved import Verdict
+from callslip.core.result import Effect
+from callslip.core.state import SessionState
+from callslip.core.wait import Wait
+from callslip.errors import UsageError
+from callslip.gate.catalogue import Catalogue
+from callslip.ports.clock import Clock
+from callslip.ports.executor import Executor
+from callslip.ports.ledger import Head
+from callslip.ports.model import Model, Proposal
+from callslip.ports.policy import Policy
+from callslip.runtime.answers import Answers, Client
+from callslip.runtime.batch import settle_step
+from callslip.runtime.drive import Drive
+from callslip.runtime.live import Watch, ignore
+from callslip.runtime.parts import Limits, Parts
+from callslip.sessions import checkpoint
+from callslip.sessions.acquire import acquire
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """How a run ended."""
+
+    session: str
+    status: Literal["finished", "waiting", "stopped"]
+    text: str
+    """The final answer; empty unless finished."""
+    reason: str
+    waits: tuple[Wait, ...]
+    """What the session waits for."""
+
+
+class Runtime:
+    """Tools, a model, a policy and a place for the log: everything a session needs.
+
+    Args:
+        tools: what ``@tool`` made, or any other executor.
+        model: a :class:`Model`, or a name such as ``openai:gpt-5`` or ``recorded:replies.jsonl``.
+        state: the state folder, outside everything tools may write. ``None`` keeps the log in memory: nothing survives.
+        workspace: the folder the file tools work in; sessions are bound to its identity.
+        policy: decides each call; or a mapping from risk to ``allow``, ``ask`` or ``deny``.
+        system: the system prompt.
+        secrets: exact texts that must reach neither log nor model.
+        watch: called with what happens live (``callslip.runtime.live``).
+
+    Use it as an asynchronous context manager, or call :meth:`aclose`.
+
+    Raises:
+        StateRefused, LedgerUnavailable, LogBroken, ToolDefinitionError, ConfigError: nothing was started.
+    """
+
+    def __init__(
+        self,
+        *,
+        tools: Sequence[Executor] = (),
+        model: Model | str | None = None,
+        state: Path | str | None = None,
+        workspace: Path | str | None = None,
+        policy: Policy | Mapping[str, str] | None = None,
+        system: str = "",
+        limits: Limits | None = None,
+        secrets: Iterable[str] = (),
+        base_url: str | None = None,
+        stream: bool = False,
+        watch: Watch = ignore,
+        clock: Clock | None = None,
+    ) -> None:
+        self._workspace = None if workspace is None else Path(workspace)
+        self._model = build.build_model(model, base_url=base_url) if isinstance(model, str) else model
+        self._system = system
+        self._stream = stream
+        decisions = isinstance(policy, Mapping)
+        self._settings = build.Settings(
+            executors=tuple(tools),
+            state=None if state is None else Path(state),
+            workspace=self._workspace,
+            policy=None if decisions else policy,  # type: ignore[arg-type]
+            decisions=dict(policy) if decisions else {},  # type: ignore[arg-type]
+            limits=limits or Limits(),
+            secrets=tuple(secrets),
+            watch=watch,
+            clock=clock,
+        )
+        self._active: set[str] = set()
+        self._held: dict[str, Drive] = {}
+        self._parts: Parts | None = None
+
+    @property
+    def parts(self) -> Parts:
+        """The wired parts; opened at the first use."""
+        if self._parts is None:
+            self._parts = build.build_parts(self._settings)
+        return self._parts
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """The bound tools, without opening any state."""
+        return self._parts.catalogue if self._parts is not None else Catalogue(self._settings.executors)
+
+    @functools.cached_property
+    def answers(self) -> Answers:
+        """The outsider's side."""
+        return Answers(self.parts, functools.partial(checkpoint.load_state, self.parts))
+
+    def configure(self, **changes: Any) -> None:
+        """Change settings before the first use (``state``, ``workspace``, ``watch``, ``limits``, ``model``, …).
+
+        Raises:
+            UsageError: the runtime is open already.
+        """
+        if self._parts is not None:
+            raise UsageError("The runtime is open; its settings can't be changed any more.")
+        for name in ("model", "stream", "system"):
+            if name in changes:
+                setattr(self, f"_{name}", changes.pop(name))
+        if "workspace" in changes:
+            self._workspace = changes["workspace"]
+        self._settings = msgspec.structs.replace(self._settings, **changes)
+
+    # Driving
+
+    async def run(self, text: str, *, session: str) -> Run:
+        """Say something to the session, and drive it until it has an answer, waits or is stopped.
+
+        Raises:
+            Busy: another live process drives it; the message was not added. ModelError: resume to try again.
+            LogBroken: nothing was executed.
+        """
+        async with self._driving(session, create=True) as drive:
+            await self.answers.send(session, text, steer=False, author=build.requester())
+            await drive.refresh()
+            return await self._drive(drive)
+
+    async def resume(self, session: str) -> Run:
+        """Go on with the session: settle what a crash or a wait left open, then the turn.
+
+        Raises:
+            NotFound, Busy, ModelError, LogBroken.
+        """
+        async with self._driving(session, create=False) as drive:
+            return await self._drive(drive)
+
+    def run_sync(self, text: str, *, session: str) -> Run:
+        """:meth:`run` for code without an event loop; opens and closes the runtime around it."""
+
+        async def main() -> Run:
+            async with self:
+                return await self.run(text, session=session)
+
+        return asyncio.run(main())
+
+    async def _drive(self, drive: Drive) -> Run:
+        if self._model is None:
+            raise UsageError("This runtime has no model: give one to Runtime(model=…), or use dispatch().")
+        plan = Plan(
+            model=self._model,
+            system=self._system,
+            visible=self.parts.catalogue.visible,
+            workspace=build.workspace_identity(self._workspace),
+            stream=self._stream,
+        )
+        ended: Ended = await drive_session(drive, plan)
+        await self._keep_checkpoint(drive)
+        waits = await self.waits(drive.session) if ended.status == "waiting" else []
+        return Run(session=drive.session, status=ended.status, text=ended.text, reason=ended.reason, waits=tuple(waits))
+
+    # Dispatching for somebody else's loop
+
+    async def dispatch(
+        self,
+        calls: Sequence[Proposal | Mapping[str, Any]],
+        *,
+        session: str,
+        step: str,
+        visible: Iterable[str] | None = None,
+    ) -> Batch:
+        """Run one step's calls for a loop that is not ours. Identity is (session, step, position): the same again
+        gives the same batch and executes nothing twice.
+
+        Args:
+            calls: proposals, or a provider's own tool-call objects (OpenAI, Anthropic).
+            session: any id; made if new.
+            step: any text that names this step within the session.
+            visible: the tools the model was shown in this step; default: all that are not deferred.
+
+        Raises:
+            StepConflict: the step is there with other calls. StillWaiting: an earlier step still waits.
+        """
+        drive = await self._hold(session)
+        await record_step(drive, calls, step=step, visible=self.parts.catalogue.visible(visible))
+        await settle_step(drive)
+        return await collect(self.parts, drive.state, step)
+
+    async def release(self, session: str) -> None:
+        """Let go of a session that :meth:`dispatch` holds, so that another process may take it."""
+        drive = self._held.pop(session, None)
+        if drive is not None:
+            await self._end_idle(drive)
+
+    # From outside
+
+    async def send(self, session: str, text: str, *, steer: bool = False) -> None:
+        """Queue a user message; with ``steer`` it is read at the next step and closes undispatched calls."""
+        await self.answers.send(session, text, steer=steer, author=build.requester())
+
+    async def stop(self, session: str, *, reason: str = "") -> bool:
+        """Ask the session to stop, wherever it is driven. Whether there was anything to stop."""
+        return await self.answers.stop(session, reason=reason, actor=build.requester())
+
+    async def waits(self, session: str | None = None) -> list[Wait]:
+        """What is waited for, oldest first."""
+        return await self.answers.waits(session)
+
+    async def submit(
+        self, wait: str, result: Any = None, *, error: str | None = None, effect: Effect | str = Effect.NONE
+    ) -> None:
+        """A client's answer to a call it owns."""
+        await self.answers.submit(
+            wait, Client(result=result, error=error, effect=Effect(effect)), actor=build.requester()
+        )
+
+    async def resolve(self, wait: str, verdict: Verdict, *, reason: str, result: Any = None) -> None:
+        """An operator's verdict on a parked call: ``happened`` (with its result), ``did_not_happen``, ``give_up``."""
+        await self.answers.resolve(wait, verdict, reason=reason, actor=build.requester(), result=result)
+
+    async def accept_workspace(self, wait: str) -> None:
+        """An operator's word that the session may go on in today's workspace."""
+        await self.answers.accept_workspace(wait, actor=build.requester())
+
+    # Reading
+
+    async def sessions(self) -> Sequence[Head]:
+        """Every session's head, the latest first."""
+        return await self.parts.ledger.heads()
+
+    async def state(self, session: str) -> SessionState:
+        """What is known of a session."""
+        return await checkpoint.load_state(self.parts, session)
+
+    # Lifetime
+
+    async def aclose(self) -> None:
+        """End what this runtime holds and close its files. Safe to call twice."""
+        if self._parts is None:
+            return
+        for session in list(self._held):
+            with contextlib.suppress(Exception):  # closing must go on; an unreleased session is taken over later
+                await self.release(session)
+        parts, self._parts = self._parts, None
+        self.__dict__.pop("answers", None)
+        await parts.ledger.aclose()
+        parts.owners.close()
+        close = getattr(self._model, "aclose", None)
+        if close is not None:
+            await close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    @contextlib.asynccontextmanager
+    async def _driving(self, session: str, *, create: bool) -> AsyncIterator[Drive]:
+        await self.release(session)
+        drive = await self._acquire(session, create=create)
+        try:
+            yield drive
+        finally:
+            self._active.discard(session)
+
+    async def _hold(self, session: str) -> Drive:
+        drive = self._held.get(session)
+        if drive is None:
+            drive = await self._acquire(session, create=True)
+            self._held[session] = drive
+        else:
+            await drive.refresh()
+        return drive
+
+    async def _acquire(self, session: str, *, create: bool) -> Drive:
+        drive = await acquire(
+            self.parts,
+            session,
+            active=self._active,
+            requester=build.requester(),
+            workspace=build.workspace_identity(self._workspace),
+            create=create,
+        )
+        self._active.add(session)
+        return drive
+
+    async def _end_idle(self, drive: Drive) -> None:
+        self._active.discard(drive.session)
+        await drive.end_idle()
+        await self._keep_checkpoint(drive)
+
+    async def _keep_checkpoint(self, drive: Drive) -> None:
+        if drive.state.seq - drive.checkpoint_seq >= checkpoint.EVERY:
+            await checkpoint.save_state(self.parts, drive.state)

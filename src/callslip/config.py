@@ -1,0 +1,88 @@
+"""What a project says in ``callslip.toml``, and where its state lives."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from callslip.errors import ConfigError
+from callslip.runtime.parts import Limits
+
+FILE = "callslip.toml"
+
+
+class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The settings of a project. A field that is not named here is refused, with the nearest name."""
+
+    app: str | None = None
+    """``module:attribute`` or ``file.py:attribute`` of the Runtime."""
+    model: str | None = None
+    """``openai:NAME``, ``recorded:FILE`` or ``scripted:…``."""
+    base_url: str | None = None
+    """Of an OpenAI-compatible server; else the environment's ``OPENAI_BASE_URL``."""
+    system: str = ""
+    state: str | None = None
+    """The state folder; default: one for each project under the user's state folder."""
+    workspace: str | None = None
+    """A folder the built-in file tools may read and write, relative to the project."""
+    forbidden: tuple[str, ...] = ()
+    """Further paths in the workspace that no tool may touch."""
+    stream: bool = False
+    policy: dict[str, str] = {}
+    limits: Limits = Limits()
+
+
+def find_project(start: Path | None = None) -> Path:
+    """The nearest folder upwards with a callslip.toml; the starting folder when there is none."""
+    here = (start or Path.cwd()).absolute()
+    for folder in (here, *here.parents):
+        if (folder / FILE).is_file():
+            return folder
+    return here
+
+
+def load_config(project: Path) -> Config:
+    """The project's settings; defaults where it has no file.
+
+    Raises:
+        ConfigError: the file can't be read, or says something that means nothing.
+    """
+    path = project / FILE
+    if not path.is_file():
+        return Config()
+    try:
+        raw = tomllib.loads(path.read_text())
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} can't be read: {error}. Nothing was started. Correct it.") from error
+    return _convert(raw, path)
+
+
+def _convert(raw: dict[str, Any], path: Path) -> Config:
+    try:
+        return msgspec.convert(raw, Config)
+    except msgspec.ValidationError as error:
+        raise ConfigError(
+            f"{path}: {error}. Nothing was started. The settings are: {', '.join(Config.__struct_fields__)}; "
+            f"[limits] takes {', '.join(Limits.__struct_fields__)}."
+        ) from error
+
+
+def state_folder(project: Path, configured: str | None) -> Path:
+    """Where the project's state lives: as configured, from ``CALLSLIP_STATE``, or one for each project folder.
+
+    The default is ``$XDG_STATE_HOME/callslip/NAME-DIGEST`` (XDG Base Directory Specification), outside the project,
+    because a tool that may write the project must not be able to write the log.
+    """
+    chosen = os.environ.get("CALLSLIP_STATE") or configured
+    if chosen:
+        return (project / Path(chosen).expanduser()).absolute()
+    base = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+    real = os.path.realpath(project)
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(real).name) or "project"
+    return base / "callslip" / f"{name}-{hashlib.sha256(real.encode()).hexdigest()[:10]}"

@@ -1,0 +1,108 @@
+"""The bound tools, each with its compiled schemas, and the three-part check of their registration (SPEC-03)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Literal
+
+import msgspec
+
+from callslip.core.events.model_requested import VisibleTool
+from callslip.errors import ToolDefinitionError
+from callslip.ports.executor import Executor
+from callslip.ports.model import ToolView
+from callslip.schema.engine import SchemaError
+from callslip.schema.validate import Validator, compile_schema
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool that can be called."""
+
+    executor: Executor
+    arguments: Validator
+    output: Validator | None
+    view: ToolView
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True):
+    """One part of a tool's registration, as ``callslip doctor`` prints it."""
+
+    tool: str
+    part: Literal["schema", "executor", "handshake"]
+    ok: bool
+    detail: str
+
+
+class Catalogue(Mapping[str, Entry]):
+    """All bound tools by name, in the order in which they were given.
+
+    Raises:
+        ToolDefinitionError: two tools of one name, or a schema that is none.
+    """
+
+    def __init__(self, executors: Iterable[Executor]) -> None:
+        self._entries: dict[str, Entry] = {}
+        for executor in executors:
+            name = executor.spec.name
+            if name in self._entries:
+                raise ToolDefinitionError(f"Two tools are named {name!r}. Nothing was started. Rename one of them.")
+            self._entries[name] = _entry(executor)
+
+    def __getitem__(self, name: str) -> Entry:
+        return self._entries[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def visible(self, names: Iterable[str] | None = None) -> tuple[VisibleTool, ...]:
+        """The visible set of a step: the named tools, or every tool a model may call that is not deferred.
+
+        Raises:
+            ToolDefinitionError: a name that is not bound.
+        """
+        if names is None:
+            chosen = [
+                entry.executor
+                for entry in self._entries.values()
+                if not entry.executor.spec.deferred and "model" in entry.executor.spec.callable_from
+            ]
+        else:
+            wanted = list(names)
+            missing = [name for name in wanted if name not in self._entries]
+            if missing:
+                raise ToolDefinitionError(f"No tool named {missing[0]!r} is bound, so it can't be made visible.")
+            chosen = [self._entries[name].executor for name in wanted]
+        return tuple(VisibleTool(name=one.spec.name, version=one.version) for one in chosen)
+
+    def views(self, visible: Iterable[VisibleTool]) -> tuple[ToolView, ...]:
+        """What a model is shown of the visible tools that are still bound."""
+        return tuple(self._entries[tool.name].view for tool in visible if tool.name in self._entries)
+
+    def parts(self) -> Iterator[Part]:
+        """Each tool's registration in three parts."""
+        for name, entry in self._entries.items():
+            spec = entry.executor.spec
+            bad = next((example for example in spec.examples if entry.arguments.errors(example)), None)
+            schema = "valid" if bad is None else f"its example {bad!r} is not valid by it"
+            yield Part(tool=name, part="schema", ok=bad is None, detail=schema)
+            runs = "answered by its client" if spec.client_owned else f"{type(entry.executor).__name__} bound"
+            callable_ = spec.client_owned or callable(getattr(entry.executor, "run", None))
+            yield Part(tool=name, part="executor", ok=callable_, detail=runs if callable_ else "nothing runs it")
+            same = entry.executor.version == spec.version and entry.view.input_schema == spec.input_schema
+            shown = f"version {entry.executor.version}" if same else "what models are shown is not what is bound"
+            yield Part(tool=name, part="handshake", ok=same, detail=shown)
+
+
+def _entry(executor: Executor) -> Entry:
+    spec = executor.spec
+    try:
+        arguments = compile_schema(spec.input_schema)
+        output = compile_schema(spec.output_schema) if spec.output_schema is not None else None
+    except SchemaError as error:
+        raise ToolDefinitionError(f"{spec.name}: {error}. Nothing was started. Correct the schema.") from error
+    description = spec.description if not spec.when_not else f"{spec.description}\nDo not use it: {spec.when_not}"
+    view = ToolView(name=spec.name, description=description.strip(), input_schema=spec.input_schema)
+    return Entry(executor=executor, arguments=arguments, output=output, view=view)

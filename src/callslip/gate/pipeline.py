@@ -1,0 +1,63 @@
+"""Every gate in its fixed order, none skipped (CALL-02). Pure but for the tool's own rules: executes nothing.
+
+lookup → visible in this step → arguments → business rules → required calls → policy → approval. What follows (claims,
+prepare, T1) is ``runtime/dispatch``. Each gate runs only when the ones before it passed, so that an earlier answer
+tells nothing of a later gate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import msgspec
+
+from callslip.core.events.model_requested import VisibleTool
+from callslip.gate import access, approval, business
+from callslip.gate.arguments import Arguments, read_arguments
+from callslip.gate.catalogue import Catalogue, Entry
+from callslip.gate.lookup import lookup
+from callslip.gate.refusal import Refusal
+from callslip.gate.visibility import resolve
+from callslip.ports.policy import Policy
+
+
+class Passed(msgspec.Struct, frozen=True, kw_only=True):
+    """A call that may be dispatched, as long as nothing changes."""
+
+    entry: Entry
+    arguments: Arguments
+    rules: tuple[str, ...]
+
+
+class Case(msgspec.Struct, frozen=True, kw_only=True):
+    """One proposal with the facts of this moment."""
+
+    session: str
+    requester: str
+    tool: str
+    """The name as it was emitted."""
+    arguments: str | dict[str, Any]
+    visible: Sequence[VisibleTool]
+    succeeded: Collection[str]
+    caller: str = "model"
+
+
+def judge(case: Case, catalogue: Catalogue, policy: Policy) -> Passed | Refusal:
+    """Pass or refuse one proposal."""
+    name = lookup(case.tool, (tool.name for tool in case.visible))
+    if isinstance(name, Refusal):
+        return name
+    entry = resolve(name, case.visible, catalogue, case.caller)
+    if isinstance(entry, Refusal):
+        return entry
+    arguments = read_arguments(case.arguments, entry)
+    if isinstance(arguments, Refusal):
+        return arguments
+    refusal = business.check_rules(entry, arguments.value) or business.check_required(entry, case.succeeded)
+    if refusal is not None:
+        return refusal
+    verdict = access.decide(policy, entry, arguments.value, case.session, case.requester)
+    if isinstance(verdict, Refusal):
+        return verdict
+    return approval.check(verdict, name) or Passed(entry=entry, arguments=arguments, rules=verdict.rules)

@@ -1,0 +1,36 @@
+"""Whether the tool was shown to the model in this very step, and may be called by whoever calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from callslip.core.events.model_requested import VisibleTool
+from callslip.core.result import Status
+from callslip.gate.catalogue import Catalogue, Entry
+from callslip.gate.refusal import Refusal
+
+
+def resolve(name: str, visible: Sequence[VisibleTool], catalogue: Catalogue, caller: str) -> Entry | Refusal:
+    """The bound tool behind a visible name.
+
+    A step keeps its recorded visible set for ever; a tool that has gone since is not found, and a changed one is
+    judged by what it is today (RECO-04).
+    """
+    if not any(tool.name == name for tool in visible):
+        return Refusal(
+            status=Status.NOT_FOUND, code="unknown_tool", message=f"There is no tool named {name!r} in this step."
+        )
+    entry = catalogue.get(name)
+    if entry is None:
+        return Refusal(
+            status=Status.NOT_FOUND,
+            code="tool_gone",
+            message=f"The tool {name!r} is no longer available. Nothing was executed; do without it.",
+        )
+    if caller not in entry.executor.spec.callable_from:
+        return Refusal(
+            status=Status.PERMISSION_DENIED,
+            code="not_callable_from",
+            message=f"The tool {name!r} can't be called from a {caller}.",
+        )
+    return entry

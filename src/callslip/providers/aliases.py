@@ -1,0 +1,84 @@
+"""Wire aliases: names a provider accepts, for tools whose own names it refuses, and the way back.
+
+A provider limits the characters and the length of tool names, and may keep some for itself; tools come from MCP
+servers and modules with dots, slashes and long paths. An alias is made of the name alone: its legal characters and
+a digest of the whole name, so that two processes, and two runs months apart, make the same one, and ``a.b`` and
+``a_b`` never meet. A legal name is its own alias, unless it *looks* like an alias; then it gets one too, so that a
+tool can't take the place of another by bearing its alias as a name.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Iterable
+
+import msgspec
+
+_DIGEST_LENGTH = 12
+"""Base32 characters, 60 bits."""
+_ALIAS_TAIL = re.compile(rf"_[a-z2-7]{{{_DIGEST_LENGTH}}}\Z")
+
+
+class WireRule(msgspec.Struct, frozen=True, kw_only=True):
+    """What a provider accepts as a tool's name."""
+
+    characters: str
+    """The inside of a regular expression's character class."""
+    longest: int
+    """Characters; at least 16, so that an alias has room."""
+    reserved: frozenset[str] = frozenset()
+    """Legal names the provider keeps for tools of its own."""
+
+    def allows(self, name: str) -> bool:
+        """Whether the provider takes this very name."""
+        legal = re.fullmatch(f"[{self.characters}]{{1,{self.longest}}}", name)
+        return legal is not None and name not in self.reserved
+
+
+CHAT = WireRule(characters="A-Za-z0-9_-", longest=64)
+"""Chat Completions: the documented rule of ``tools[].function.name``."""
+
+
+class Aliases:
+    """The names of one request and how they stand on the wire: one to one, the same at every run."""
+
+    def __init__(self, names: Iterable[str], rule: WireRule) -> None:
+        self._rule = rule
+        self._wires: dict[str, str] = {}
+        self._tools: dict[str, str] = {}
+        # Sorted, so that even two names with one digest are told apart the same way whatever their order here.
+        for name in sorted(set(names)):
+            wire = self.wire(name)
+            self._wires[name] = wire
+            self._tools[wire] = name
+
+    def wire(self, name: str) -> str:
+        """The name to send. Any string at all may be asked for, bound or only seen in the history."""
+        known = self._wires.get(name)
+        if known is not None:
+            return known
+        if self._rule.allows(name) and not _ALIAS_TAIL.search(name):
+            return name
+        attempt = 0
+        while True:
+            alias = _alias(name, self._rule, attempt)
+            if alias not in self._tools and alias not in self._rule.reserved:
+                return alias
+            attempt += 1
+
+    def tool(self, wire: str) -> str | None:
+        """The name given at construction that goes by ``wire``, or None."""
+        return self._tools.get(wire)
+
+
+def _alias(name: str, rule: WireRule, attempt: int) -> str:
+    legible = re.sub(f"[^{rule.characters}]", "_", name)[: rule.longest - _DIGEST_LENGTH - 1] or "tool"
+    return f"{legible}_{_digest(name, attempt)}"
+
+
+def _digest(name: str, attempt: int) -> str:
+    # A name is hashed as it is, lone surrogates included: it is only ever compared with itself.
+    source = name.encode("utf-8", "surrogatepass") + (b"\0%d" % attempt if attempt else b"")
+    return base64.b32encode(hashlib.sha256(source).digest()).decode("ascii").lower()[:_DIGEST_LENGTH]

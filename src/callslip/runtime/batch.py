@@ -1,0 +1,71 @@
+"""All open calls of a step, side by side: each on its own way, their commits shared, their results in the model's
+order (PARA-01, CALL-06).
+
+An answer that comes from outside while siblings still run is acted upon at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from callslip.runtime import advance
+from callslip.runtime.drive import Drive
+
+Running = dict[str, asyncio.Task[None]]
+
+
+async def settle_step(drive: Drive) -> bool:
+    """Bring every open call as far as it can come. Whether all of them have their responses."""
+    waits_over = advance.elapsed(drive)
+    if waits_over:
+        await drive.append(*waits_over)
+    stop: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    running: Running = {}
+    tried: set[str] = set()
+    _start(drive, running, tried, stop)
+    if running:
+        async with drive.listening():
+            await _until_at_rest(drive, running, tried, stop)
+    return not drive.state.open_calls()
+
+
+def _start(drive: Drive, running: Running, tried: set[str], stop: asyncio.Future[None]) -> None:
+    """Start a task for each call that can move and has none, in the model's order."""
+    for call in drive.state.open_calls():
+        call_id = call.call.call_id
+        if call_id not in running and advance.actionable(drive, call, first=call_id not in tried):
+            tried.add(call_id)
+            running[call_id] = asyncio.ensure_future(advance.advance(drive, call, stop))
+
+
+async def _until_at_rest(drive: Drive, running: Running, tried: set[str], stop: asyncio.Future[None]) -> None:
+    failure: BaseException | None = None
+    try:
+        while running:
+            changed = asyncio.ensure_future(drive.changed.wait())
+            waiting: set[asyncio.Future[Any]] = {*running.values(), changed}
+            try:
+                await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                changed.cancel()
+            drive.changed.clear()
+            for call_id, task in [(call_id, task) for call_id, task in running.items() if task.done()]:
+                del running[call_id]
+                failure = failure or task.exception()
+            if (failure is not None or drive.state.stop) and not stop.done():
+                stop.set_result(None)  # no new attempts; those in the world are awaited and recorded
+            if failure is None:
+                _start(drive, running, tried, stop)
+    finally:
+        await _abandon(running)
+    if failure is not None:
+        raise failure
+
+
+async def _abandon(running: Running) -> None:
+    """We were cancelled: pass it on. Each task still records what it has dispatched before it ends."""
+    for task in running.values():
+        task.cancel()
+    if running:
+        await asyncio.wait(running.values())

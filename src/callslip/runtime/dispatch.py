@@ -1,0 +1,294 @@
+"""One attempt of one call: gate, claims, prepare, T1, effect, T2. The heart of Callslip.
+
+The order is the promise: T1 is durable before the effect can start, and the result is durable before anyone is shown
+it. A T1 that can't be committed stops the effect; a T2 that can't be committed hides the result, and the crash table
+decides at the next resume.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from callslip import failpoint
+from callslip.core import canon, ids
+from callslip.core.call import CallState
+from callslip.core.event import draft
+from callslip.core.events.attempt_failed import AttemptFailed
+from callslip.core.events.late_outcome import LateOutcome
+from callslip.core.events.tool_dispatch import Evidence, ToolDispatch
+from callslip.core.events.wait_opened import WaitOpened
+from callslip.core.plain import to_plain
+from callslip.core.result import Effect, Status
+from callslip.core.tool import ToolSpec
+from callslip.core.wait import WaitKind
+from callslip.errors import LedgerError, Moved, ToolFailed
+from callslip.gate.catalogue import Entry
+from callslip.gate.pipeline import Case, Passed, judge
+from callslip.gate.refusal import Refusal
+from callslip.ports.context import Context
+from callslip.runtime import outcome, payloads
+from callslip.runtime.claims import keys
+from callslip.runtime.drive import Drive
+from callslip.runtime.execute import execute
+from callslip.runtime.live import Partial, Progress
+
+CANCELLED = Refusal(
+    status=Status.RETRYABLE_ERROR,
+    code="cancelled",
+    message="The call was cancelled before it was dispatched. Nothing was executed.",
+    retryable=True,
+)
+
+
+class Attempted(msgspec.Struct, frozen=True, kw_only=True):
+    """What this process knows of the attempt it made. ``ended`` is false when something of it still runs."""
+
+    ended: bool
+
+
+async def dispatch(drive: Drive, call: CallState, stop: asyncio.Future[None]) -> Attempted:
+    """Judge the call by today's gate, and make one attempt if it passes. Its fate is in the log afterwards."""
+    while True:
+        verdict = await _judge(drive, call)
+        if isinstance(verdict, Refusal):
+            await drive.append(outcome.refused(call, verdict, drive.parts))
+            return Attempted(ended=True)
+        claims = keys(verdict.entry.executor.spec.claims, verdict.arguments.value)
+        async with drive.parts.claims.holding(claims):
+            try:
+                return await _attempt(drive, call, verdict, claims, stop)
+            except Moved:  # an outsider said something since it was judged: read it, judge again
+                await drive.refresh()
+
+
+async def _judge(drive: Drive, call: CallState) -> Passed | Refusal:
+    if drive.state.stop or any(message.steer for message in drive.state.queued):
+        return CANCELLED
+    step = drive.state.step
+    assert step is not None
+    case = Case(
+        session=drive.session,
+        requester=drive.state.requester,
+        tool=call.call.tool,
+        arguments=await payloads.load(drive.parts.blobs, call.call.arguments),
+        visible=step.visible,
+        succeeded=drive.state.succeeded,
+    )
+    return judge(case, drive.parts.catalogue, drive.parts.policy)
+
+
+async def _attempt(
+    drive: Drive, call: CallState, passed: Passed, claims: tuple[str, ...], stop: asyncio.Future[None]
+) -> Attempted:
+    executor = passed.entry.executor
+    try:
+        evidence = await executor.prepare(passed.arguments.value)
+    except Exception as error:  # noqa: BLE001 - a look that failed: nothing has happened, and the model may be told
+        await drive.append(outcome.refused(call, _unprepared(error, executor.spec), drive.parts))
+        return Attempted(ended=True)
+    t1 = await _t1(drive, call, passed, evidence, claims)
+    failpoint.hit("dispatch.before")
+    if executor.spec.client_owned:
+        wait = WaitOpened(
+            wait_id=ids.random_id("wait"), kind=WaitKind.CLIENT, reason="its client runs it", call_id=t1.call_id
+        )
+        await drive.append(t1, wait, judged=True)
+        return Attempted(ended=True)
+    await drive.append(t1, judged=True)
+    failpoint.hit("dispatch.after")
+    return await _shielded(_effect(drive, passed.entry, t1, passed.arguments.value, stop), stop)
+
+
+async def again(drive: Drive, call: CallState, stop: asyncio.Future[None]) -> Attempted:
+    """Repeat a dispatched call whose outcome is unknown, as declared safe: same key, same arguments, new attempt.
+
+    The caller has made sure, with :func:`recorded`, that the tool of today can still take it.
+    """
+    dispatch, entry, arguments = await recorded(drive, call)
+    assert entry is not None
+    t1 = msgspec.structs.replace(
+        dispatch,
+        attempt=dispatch.attempt + 1,
+        nonce=secrets.token_hex(8),
+        tool_version=entry.executor.version,
+        deadline=drive.parts.clock.now() + entry.executor.spec.timeout_ms,
+    )
+    failed = [] if call.failed is not None else [_interrupted(call)]
+    async with drive.parts.claims.holding(dispatch.claims):
+        failpoint.hit("dispatch.before")
+        await drive.append(*failed, t1, judged=True)
+        failpoint.hit("dispatch.after")
+        return await _shielded(_effect(drive, entry, t1, arguments, stop), stop)
+
+
+async def recorded(drive: Drive, call: CallState) -> tuple[ToolDispatch, Entry | None, dict[str, Any]]:
+    """The latest T1, the tool of today if it can still take the recorded arguments, and those arguments."""
+    dispatch = call.dispatch
+    assert dispatch is not None
+    arguments: dict[str, Any] = await payloads.load(drive.parts.blobs, dispatch.arguments)
+    entry = drive.parts.catalogue.get(dispatch.tool)
+    if entry is None:
+        return dispatch, None, arguments
+    unchanged = entry.executor.version == dispatch.tool_version
+    fits = entry.executor.spec.recovery is dispatch.recovery and not entry.arguments.errors(arguments)
+    return dispatch, entry if unchanged or fits else None, arguments
+
+
+async def _t1(
+    drive: Drive, call: CallState, passed: Passed, evidence: Evidence | None, claims: tuple[str, ...]
+) -> ToolDispatch:
+    spec = passed.entry.executor.spec
+    digest = canon.digest(passed.arguments.text)
+    earlier = call.dispatch
+    if earlier is not None and earlier.arguments_digest == digest:
+        key = earlier.idempotency_key  # copied once it exists, never derived again (RECO-06)
+    else:
+        key = ids.idempotency_key(drive.parts.key, drive.session, call.call.call_id, digest)
+    return ToolDispatch(
+        call_id=call.call.call_id,
+        attempt=call.attempts + 1,
+        nonce=secrets.token_hex(8),
+        tool=spec.name,
+        tool_version=passed.entry.executor.version,
+        arguments=await payloads.store(drive.parts.blobs, passed.arguments.text),
+        arguments_digest=digest,
+        idempotency_key=key,
+        risk=spec.risk,
+        recovery=spec.recovery,
+        rules=passed.rules,
+        deadline=drive.parts.clock.now() + spec.timeout_ms,
+        quiet_ms=spec.quiet_ms,
+        local_effect=spec.local_effect,
+        client_owned=spec.client_owned,
+        claims=claims,
+        evidence=evidence,
+        changed=passed.arguments.changed,
+    )
+
+
+async def _effect(
+    drive: Drive, entry: Entry, t1: ToolDispatch, arguments: Mapping[str, Any], stop: asyncio.Future[None]
+) -> Attempted:
+    """Execute and settle. From here on the call is in the world: whatever comes, it is recorded."""
+    clock = drive.parts.clock
+    context = context_for(drive, t1)
+    began = clock.monotonic()
+    attempt = await execute(
+        drive.parts, entry.executor, arguments, context, stop=stop, on_late=_late_recorder(drive, t1)
+    )
+    event = await outcome.settle(
+        drive.parts,
+        t1,
+        attempt,
+        output=entry.output,
+        artifacts=context.artifacts,
+        duration_ms=round((clock.monotonic() - began) * 1000),
+    )
+    failpoint.hit("settle.before")
+    await drive.append(event)
+    failpoint.hit("settle.after")
+    return Attempted(ended=not context.still_running)
+
+
+def context_for(drive: Drive, t1: ToolDispatch) -> Context:
+    """What the tool is given for this attempt, or its probe for the attempt before."""
+    watch, session, call_id = drive.parts.watch, drive.session, t1.call_id
+    return Context(
+        session=session,
+        call_id=call_id,
+        attempt=t1.attempt,
+        idempotency_key=t1.idempotency_key,
+        deadline=t1.deadline,
+        clock=drive.parts.clock,
+        on_progress=lambda message, fraction: watch(
+            Progress(session=session, call_id=call_id, message=message, fraction=fraction)
+        ),
+        on_partial=lambda text: watch(Partial(session=session, call_id=call_id, text=text)),
+    )
+
+
+async def _shielded(work: Any, stop: asyncio.Future[None]) -> Attempted:
+    """Await work that must converge: a cancellation asks it to stop, waits for its record, then goes its way."""
+    task = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        if not stop.done():
+            stop.set_result(None)
+        while not task.done():
+            try:
+                await asyncio.wait([task])
+            except asyncio.CancelledError:
+                continue
+        if not task.cancelled() and task.exception() is not None:
+            raise task.exception() from None
+        raise
+
+
+def _late_recorder(drive: Drive, t1: ToolDispatch) -> Any:
+    """Record what an abandoned attempt came to, as an outsider: by then the run may have ended."""
+    loop = asyncio.get_running_loop()
+
+    def on_late(value: Any, error: BaseException | None) -> None:
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(lambda: _keep(loop.create_task(_record_late(drive, t1, value, error))))
+
+    return on_late
+
+
+_late: set[asyncio.Task[None]] = set()
+
+
+def _keep(task: asyncio.Task[None]) -> None:
+    _late.add(task)
+    task.add_done_callback(_late.discard)
+
+
+async def _record_late(drive: Drive, t1: ToolDispatch, value: Any, error: BaseException | None) -> None:
+    parts = drive.parts
+    text = parts.redactor.clean(canon.canonical(to_plain(value).value).decode()).encode()
+    event = LateOutcome(
+        call_id=t1.call_id,
+        attempt=t1.attempt,
+        nonce=t1.nonce,
+        ok=error is None,
+        result=await payloads.store(parts.blobs, text) if error is None else None,
+        internal="" if error is None else parts.redactor.clean(f"{type(error).__name__}: {error}"),
+    )
+    record = draft(event, at=parts.clock.now(), by="late", epoch=0, run="")
+    for _ in range(20):
+        head = (await parts.ledger.heads(drive.session))[0]
+        try:
+            await parts.ledger.decide(drive.session, [record], expected=head.seq)
+        except Moved:
+            continue
+        except LedgerError:
+            return  # nothing rests on a late outcome; the call is settled or parked without it
+        return
+
+
+def _interrupted(call: CallState) -> AttemptFailed:
+    assert call.dispatch is not None
+    return AttemptFailed(
+        call_id=call.call.call_id,
+        attempt=call.dispatch.attempt,
+        nonce=call.dispatch.nonce,
+        effect=Effect.UNKNOWN,
+        code="interrupted",
+    )
+
+
+def _unprepared(error: Exception, spec: ToolSpec) -> Refusal:
+    if isinstance(error, ToolFailed):
+        status = Status.NOT_FOUND if error.not_found else Status.FATAL_ERROR
+        return Refusal(status=status, code=error.tool_code, message=str(error), retryable=error.can_retry)
+    return Refusal(
+        status=Status.FATAL_ERROR,
+        code="prepare_failed",
+        message=f"{spec.name} could not look at its target ({type(error).__name__}). Nothing was executed.",
+    )

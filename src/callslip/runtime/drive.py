@@ -1,0 +1,100 @@
+"""A drive: one owner's hold on a session. The folded state, and the only way to append to it as its owner."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Sequence
+
+from callslip.core import fold
+from callslip.core.event import Event, Stored, draft
+from callslip.core.events.run_ended import RunEnded
+from callslip.core.state import SessionState
+from callslip.errors import Moved
+from callslip.runtime.live import Recorded
+from callslip.runtime.parts import Parts
+
+
+class Drive:
+    """Made by ``sessions/acquire``. ``state`` is never behind what this drive has appended.
+
+    ``changed`` is set whenever an outsider's record was taken in.
+    """
+
+    def __init__(
+        self, parts: Parts, state: SessionState, *, epoch: int, run: str, owner: str, checkpoint_seq: int = 0
+    ) -> None:
+        self.parts = parts
+        self.state = state
+        self.epoch = epoch
+        self.run = run
+        self.changed = asyncio.Event()
+        self.checkpoint_seq = checkpoint_seq
+        self._owner = owner
+        self._taking = asyncio.Lock()
+
+    @property
+    def session(self) -> str:
+        return self.state.session
+
+    async def append(self, *events: Event, judged: bool = False) -> Sequence[Stored]:
+        """Append events, all or none; durable and folded when this returns.
+
+        ``judged`` makes the append depend on everything folded so far: it is refused as :class:`Moved` when an
+        outsider appended something newer.
+        """
+        at = self.parts.clock.now()
+        drafts = [draft(event, at=at, by=self._owner, epoch=self.epoch, run=self.run) for event in events]
+        folded = self.state.outsider_seq if judged else None
+        stored = await self.parts.ledger.append(self.session, drafts, epoch=self.epoch, folded=folded)
+        await self._take(stored)
+        return stored
+
+    async def end_idle(self) -> None:
+        """End a dispatcher's run."""
+        while True:
+            try:
+                await self.append(RunEnded(status="idle"), judged=True)
+            except Moved:
+                await self.refresh()
+            else:
+                return
+
+    async def refresh(self) -> None:
+        """Take in what others have appended."""
+        async with self._taking:
+            self._apply(await self.parts.ledger.read(self.session, after=self.state.seq))
+
+    async def _take(self, stored: Sequence[Stored]) -> None:
+        if stored and stored[0].seq > self.state.seq + 1:  # something of others lies between
+            await self.refresh()
+        self._apply(stored)
+
+    def _apply(self, stored: Sequence[Stored]) -> None:
+        for one in stored:
+            if one.seq != self.state.seq + 1:
+                continue  # taken in already, by a refresh of a concurrent call
+            fold.apply(self.state, one)
+            if one.record.epoch == 0:
+                self.changed.set()
+            self.parts.watch(Recorded(session=self.session, seq=one.seq, record=one.record))
+
+    @contextlib.asynccontextmanager
+    async def listening(self) -> AsyncIterator[None]:
+        """While inside, look now and then whether an outsider appended something."""
+        listener = asyncio.create_task(self._listen())
+        try:
+            yield
+        finally:
+            listener.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await listener
+
+    async def _listen(self) -> None:
+        ledger, seen = self.parts.ledger, None
+        while True:
+            await asyncio.sleep(self.parts.limits.poll)
+            version = await ledger.version()
+            if version != seen:
+                seen = version
+                await self.refresh()

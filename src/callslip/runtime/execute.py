@@ -1,0 +1,97 @@
+"""Run one dispatched call under its deadline, and see to it that nothing of it goes on unseen."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from callslip import failpoint
+from callslip.errors import ToolFailed
+from callslip.ports.context import Context
+from callslip.ports.executor import Executor
+from callslip.runtime.outcome import Attempt, Raised, Returned, Stopped, TimedOut
+from callslip.runtime.parts import Parts
+
+OnLate = Callable[[Any, BaseException | None], None]
+
+
+async def execute(
+    parts: Parts,
+    executor: Executor,
+    arguments: Mapping[str, Any],
+    context: Context,
+    *,
+    stop: asyncio.Future[None],
+    on_late: OnLate,
+) -> Attempt:
+    """The attempt's end: returned, raised, timed out, or stopped.
+
+    ``stop`` asks it to end early; it then has the grace time to say how it ended. What can't be ended (a thread, a
+    coroutine that swallows its cancellation) is left behind, marked in ``context.still_running``, and reports to
+    ``on_late`` when it does end.
+    """
+    failpoint.hit("effect.before")
+    work = asyncio.ensure_future(_run(executor, arguments, context))
+    timer = asyncio.ensure_future(parts.clock.sleep(context.remaining()))
+    try:
+        await _first(work, timer, stop)
+        if not work.done() and not timer.done():
+            context.cancel()
+            await _within(parts, work, timer)
+        if work.done():
+            return work.result()
+        context.cancel()
+        context.abandon(on_late)
+        await _cancel(parts, work, context, on_late)
+        return TimedOut() if timer.done() else Stopped()
+    finally:
+        timer.cancel()
+        failpoint.hit("effect.after")
+
+
+async def _run(executor: Executor, arguments: Mapping[str, Any], context: Context) -> Attempt:
+    try:
+        return Returned(value=await executor.run(arguments, context))
+    except asyncio.CancelledError:
+        if context.cancelled:
+            raise
+        return Raised(error=ToolFailed("The tool cancelled itself.", code="cancelled", effect="unknown"))
+    except BaseException as error:  # noqa: BLE001 - whatever a tool raises must not take its siblings down
+        return Raised(error=error)
+
+
+async def _first(*futures: asyncio.Future[Any]) -> None:
+    await asyncio.wait(futures, return_when=asyncio.FIRST_COMPLETED)
+
+
+async def _within(parts: Parts, *futures: asyncio.Future[Any]) -> None:
+    """Wait for the first to be done, at most the grace time."""
+    grace = asyncio.ensure_future(parts.clock.sleep(parts.limits.grace))
+    try:
+        await _first(*futures, grace)
+    finally:
+        grace.cancel()
+
+
+async def _cancel(parts: Parts, work: asyncio.Future[Attempt], context: Context, on_late: OnLate) -> None:
+    work.cancel()
+    await _within(parts, work)
+    if work.done():
+        with contextlib.suppress(asyncio.CancelledError):
+            work.result()
+        return
+    context.left_behind()
+
+    def ended(late: asyncio.Future[Attempt]) -> None:
+        context.came_back()
+        if late.cancelled():
+            return
+        end = late.result()
+        if isinstance(end, Returned):
+            on_late(end.value, None)
+        elif isinstance(end, Raised):
+            on_late(None, end.error)
+
+    work.add_done_callback(ended)

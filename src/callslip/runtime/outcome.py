@@ -1,0 +1,203 @@
+"""From how an attempt ended to the event that settles it (RSLT-01 … RSLT-05).
+
+Never raises on what a tool did: the effect may have happened, and the log must be able to say so.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from callslip.core import canon, payload
+from callslip.core.call import CallState
+from callslip.core.events.attempt_failed import AttemptFailed
+from callslip.core.events.function_response import FunctionResponse
+from callslip.core.events.tool_dispatch import ToolDispatch
+from callslip.core.plain import to_plain
+from callslip.core.result import BlobRef, Effect, Status, ToolResult
+from callslip.core.tool import Risk
+from callslip.errors import CallslipError, ToolFailed
+from callslip.gate.refusal import Refusal
+from callslip.runtime import payloads
+from callslip.runtime.parts import Parts
+from callslip.schema.validate import Validator
+
+
+class Returned(msgspec.Struct, frozen=True, kw_only=True):
+    """The tool returned this."""
+
+    value: Any
+
+
+class Raised(msgspec.Struct, frozen=True, kw_only=True):
+    """The tool raised this."""
+
+    error: BaseException
+
+
+class TimedOut(msgspec.Struct, frozen=True, kw_only=True):
+    """The deadline passed first."""
+
+
+class Stopped(msgspec.Struct, frozen=True, kw_only=True):
+    """It was told to stop, and did not converge within the grace time."""
+
+
+Attempt = Returned | Raised | TimedOut | Stopped
+
+_FAILURES = {
+    TimedOut: (Status.TIMEOUT, "timeout", "The call did not end within its time limit."),
+    Stopped: (Status.RETRYABLE_ERROR, "cancelled", "The call was cancelled while it ran."),
+}
+
+
+def refused(call: CallState, refusal: Refusal, parts: Parts) -> FunctionResponse:
+    """The response of a call that was never dispatched."""
+    return FunctionResponse(
+        call_id=call.call.call_id,
+        lane="refused",
+        status=refusal.status,
+        effect=Effect.NONE,
+        error_code=refusal.code,
+        error_message=parts.redactor.clean(refusal.message),
+        field_errors=refusal.field_errors,
+        retryable=refusal.retryable,
+    )
+
+
+async def settle(
+    parts: Parts,
+    dispatch: ToolDispatch,
+    attempt: Attempt,
+    *,
+    output: Validator | None,
+    artifacts: Sequence[tuple[BlobRef, bytes]],
+    duration_ms: int,
+) -> FunctionResponse | AttemptFailed:
+    """T2, or a failed attempt whose effect is unknown and which the crash table must judge."""
+    if isinstance(attempt, Returned):
+        response = await success(parts, dispatch, attempt.value, output=output, artifacts=artifacts)
+        return msgspec.structs.replace(response, duration_ms=duration_ms)
+    effect = effect_of(dispatch, attempt)
+    if effect is Effect.UNKNOWN:
+        return AttemptFailed(
+            call_id=dispatch.call_id,
+            attempt=dispatch.attempt,
+            nonce=dispatch.nonce,
+            effect=effect,
+            code=_describe(attempt)[1],
+            internal=parts.redactor.clean(_internal(attempt)),
+        )
+    status, code, message, retryable = _describe(attempt)
+    return FunctionResponse(
+        call_id=dispatch.call_id,
+        lane="settled",
+        status=status,
+        effect=effect,
+        error_code=code,
+        error_message=parts.redactor.clean(message),
+        retryable=retryable,
+        attempt=dispatch.attempt,
+        nonce=dispatch.nonce,
+        duration_ms=duration_ms,
+        internal=parts.redactor.clean(_internal(attempt)),
+    )
+
+
+def effect_of(dispatch: ToolDispatch, attempt: Attempt) -> Effect:
+    """What an attempt that failed did to the world: what the tool says, none for a tool that only reads, else
+    unknown.
+    """
+    if isinstance(attempt, Raised) and isinstance(attempt.error, ToolFailed):
+        return Effect(attempt.error.effect)
+    return Effect.NONE if dispatch.risk is Risk.READ else Effect.UNKNOWN
+
+
+def _describe(attempt: Attempt) -> tuple[Status, str, str, bool]:
+    """Status, code, message for the model, retryable."""
+    if isinstance(attempt, Raised) and isinstance(attempt.error, ToolFailed):
+        error = attempt.error
+        status = Status.RETRYABLE_ERROR if error.can_retry else Status.FATAL_ERROR
+        return (Status.NOT_FOUND if error.not_found else status), error.tool_code, str(error), error.can_retry
+    if isinstance(attempt, Raised):
+        # CALL-07: an exception's text may hold paths, hosts or secrets; the model gets its kind and nothing else.
+        message = f"The tool failed unexpectedly ({type(attempt.error).__name__}). The details are in the log."
+        return Status.FATAL_ERROR, "tool_exception", message, False
+    status, code, message = _FAILURES[type(attempt)]
+    return status, code, message, status is Status.RETRYABLE_ERROR
+
+
+def _internal(attempt: Attempt) -> str:
+    if not isinstance(attempt, Raised):
+        return ""
+    if isinstance(attempt.error, CallslipError):
+        return f"{type(attempt.error).__name__}: {attempt.error}"
+    return "".join(traceback.format_exception(attempt.error))[-8000:]
+
+
+async def success(
+    parts: Parts,
+    dispatch: ToolDispatch,
+    value: Any,
+    *,
+    output: Validator | None = None,
+    artifacts: Sequence[tuple[BlobRef, bytes]] = (),
+) -> FunctionResponse:
+    """The settled response of a call that did what it should: normalised, checked, redacted, cut, stored."""
+    result = value if isinstance(value, ToolResult) else ToolResult(structured=value)
+    plain = to_plain(result.structured)
+    notes = list(plain.notes)
+    if output is not None:
+        notes += _mismatch(output, plain.value)
+    text = parts.redactor.clean(canon.canonical(plain.value).decode()).encode()
+    evidence = list(result.evidence)
+    for reference, data in artifacts:
+        await parts.blobs.put(data)
+        evidence.append(reference)
+    evidence += [
+        BlobRef(address=await parts.blobs.put(data), size=len(data), media_type=_BYTES) for data in plain.blobs
+    ]
+    kept = await payloads.store(parts.blobs, text)
+    shown = _cut(text, parts.limits.result_bytes, kept)
+    if shown is not None:
+        evidence.append(BlobRef(address=payload.address(text), size=len(text)))
+    return FunctionResponse(
+        call_id=dispatch.call_id,
+        lane="settled",
+        status=Status.SUCCESS,
+        effect=Effect.NONE if dispatch.risk is Risk.READ else Effect.DONE,
+        summary=parts.redactor.clean(canon.scrub(result.summary)),
+        structured=kept,
+        shown=None if shown is None else await payloads.store(parts.blobs, canon.canonical(shown)),
+        evidence=tuple(evidence),
+        truncated=result.truncated or shown is not None,
+        attempt=dispatch.attempt,
+        nonce=dispatch.nonce,
+        notes=tuple(notes),
+    )
+
+
+_BYTES = "application/octet-stream"
+
+
+def _mismatch(output: Validator, value: Any) -> list[str]:
+    """RSLT-02: a result that departs from its schema is still the result; the departure is noted."""
+    errors = output.errors(value)
+    return [f"departs from its output schema at {error.path or 'the top'}: {error.message}" for error in errors[:5]]
+
+
+def _cut(text: bytes, limit: int, kept: payload.Payload) -> str | None:
+    """Head and tail of a long result, saying how much of how much is shown (RSLT-03)."""
+    if len(text) <= limit:
+        return None
+    whole = canon.parse(text)
+    raw = whole.encode() if isinstance(whole, str) else text
+    half = max(limit // 2, 1)
+    head, tail = raw[:half].decode(errors="ignore"), raw[-half:].decode(errors="ignore")
+    missing = len(raw) - len(head.encode()) - len(tail.encode())
+    address = kept.blob or payload.address(text)
+    note = f"\n[… {missing:,} of {len(raw):,} bytes are not shown; the whole result is kept as {address} …]\n"
+    return head + note + tail

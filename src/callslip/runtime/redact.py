@@ -1,0 +1,55 @@
+"""Secrets that must reach neither log nor model: those the runtime holds, and shapes that give themselves away.
+
+Works on JSON text as well as on plain text: no pattern can match a quote or a backslash, so JSON stays JSON.
+Shapes: vendor prefixes as documented by OpenAI, Anthropic, GitHub, Slack, AWS, Google and Stripe, JSON Web Tokens
+(RFC 7519) and PEM private keys (RFC 7468).
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Iterable
+from urllib.parse import quote
+
+_SHAPES = re.compile(
+    r"sk-(?:ant-|proj-)?[A-Za-z0-9_-]{20,}"
+    r"|gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{22,}"
+    r"|xox[abprs]-[A-Za-z0-9-]{10,}"
+    r"|(?:AKIA|ASIA)[0-9A-Z]{16}\b"
+    r"|AIza[0-9A-Za-z_-]{35}"
+    r"|(?:sk|rk)_(?:live|test)_[0-9A-Za-z]{16,}"
+    r"|eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}"
+    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----[^\"]*?-----END [A-Z ]*PRIVATE KEY-----"
+)
+_HINTS = ("sk", "gh", "github_pat_", "xox", "AKIA", "ASIA", "AIza", "rk_", "eyJ", "PRIVATE KEY")
+_SHORTEST = 8
+
+
+class Redactor:
+    """Replaces secrets by ``[redacted]``. Secrets shorter than 8 characters are not looked for."""
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        spellings = {spelling for secret in secrets if len(secret) >= _SHORTEST for spelling in _spellings(secret)}
+        ordered = sorted(spellings, key=len, reverse=True)
+        self._held = re.compile("|".join(map(re.escape, ordered))) if ordered else None
+
+    def clean(self, text: str) -> str:
+        """The text without secrets."""
+        if self._held is not None:
+            text = self._held.sub("[redacted]", text)
+        if any(hint in text for hint in _HINTS):
+            text = _SHAPES.sub("[redacted]", text)
+        return text
+
+
+def _spellings(secret: str) -> set[str]:
+    """As it is, inside JSON, inside a URL, and in base64."""
+    return {
+        secret,
+        json.dumps(secret, ensure_ascii=False)[1:-1],
+        json.dumps(secret)[1:-1],
+        quote(secret, safe=""),
+        base64.b64encode(secret.encode()).decode(),
+    }

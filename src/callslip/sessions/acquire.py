@@ -1,0 +1,116 @@
+"""Take a session over: read it, prove that its last owner has ended, claim it, begin a run (RECO-03, RECO-04)."""
+
+from __future__ import annotations
+
+from callslip import failpoint
+from callslip.core import fold, ids
+from callslip.core.event import Event
+from callslip.core.events.run_started import RunStarted
+from callslip.core.events.session_started import SessionStarted, WorkspaceIdentity
+from callslip.core.state import SessionState
+from callslip.errors import Busy, Moved, NotFound
+from callslip.ports.ledger import Head
+from callslip.ports.owners import Liveness
+from callslip.runtime.drive import Drive
+from callslip.runtime.parts import Parts
+from callslip.sessions.checkpoint import load_state
+
+_TRIES = 5
+
+
+async def acquire(
+    parts: Parts,
+    session: str,
+    *,
+    active: set[str],
+    requester: str,
+    workspace: WorkspaceIdentity | None = None,
+    create: bool = True,
+) -> Drive:
+    """Begin a run of the session, new or not.
+
+    ``active`` holds the sessions that this process drives at this moment; the caller adds and removes.
+
+    Raises:
+        Busy: a live owner drives it. NotFound: no such session, and ``create`` is false.
+        LogBroken: the log can't be trusted; nothing was written.
+    """
+    ids.check_session(session)
+    for _ in range(_TRIES):
+        head = next(iter(await parts.ledger.heads(session)), None)
+        if head is None and not create:
+            raise NotFound(f"There is no session {session!r}. `callslip sessions` lists those there are.")
+        ended = "first" if head is None else await _prove_ended(parts, head, active)
+        state = await load_state(parts, session) if head is not None else fold.empty(session)
+        failpoint.hit("claim.before")
+        try:
+            claimed = await parts.ledger.claim(
+                session, parts.owners.me(), expected_epoch=head.epoch if head else 0, at=parts.clock.now()
+            )
+        except Moved:
+            continue  # somebody else was quicker: see who
+        return await _begin(parts, state, claimed, ended, requester, workspace)
+    raise Busy(f"Several processes want session {session!r} at once. Nothing was written. Try again.")
+
+
+async def _prove_ended(parts: Parts, head: Head, active: set[str]) -> str:
+    """How it is known that the last owner has ended, as it stands in run_started.
+
+    Raises:
+        Busy: it has not.
+    """
+    owner = head.owner
+    if owner is None:
+        return "released"
+    if owner.id == parts.owners.me().id:
+        if head.session in active:
+            raise _busy(head, "this very process")
+        return Liveness.LOCK_FREE.value  # a run of this process that broke off
+    liveness = parts.owners.liveness(owner)
+    if liveness is Liveness.STILL_RUNNING:
+        waited = 0.0
+        while liveness is Liveness.STILL_RUNNING and waited < parts.limits.grace:
+            await parts.clock.sleep(0.1)
+            waited += 0.1
+            liveness = parts.owners.liveness(owner)
+    if liveness is Liveness.ALIVE:
+        raise _busy(head, f"process {owner.process}")
+    return liveness.value
+
+
+def _busy(head: Head, who: str) -> Busy:
+    return Busy(
+        f"Session {head.session!r} is driven by {who} right now. Nothing was written. "
+        "Wait for it to end, or stop it with `callslip stop`."
+    )
+
+
+async def _begin(  # noqa: PLR0917
+    parts: Parts,
+    state: SessionState,
+    head: Head,
+    ended: str,
+    requester: str,
+    workspace: WorkspaceIdentity | None,
+) -> Drive:
+    owner = parts.owners.me()
+    drive = Drive(parts, state, epoch=head.epoch, run=ids.random_id("run"), owner=owner.id)
+    await drive.refresh()
+    events: list[Event] = []
+    if not state.seq:
+        events.append(SessionStarted(requester=requester, workspace=workspace))
+    events.append(
+        RunStarted(
+            owner=owner.id,
+            host=owner.host,
+            boot=owner.boot,
+            process=owner.process,
+            parent=state.run,
+            anchor_seq=state.seq,
+            anchor_digest=state.digest.hex(),
+            parent_ended=ended,
+            workspace=workspace if state.workspace_accepted else None,
+        )
+    )
+    await drive.append(*events)
+    return drive

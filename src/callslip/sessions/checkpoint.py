@@ -1,0 +1,77 @@
+"""A folded state kept beside the log, so that opening a long session costs its tail and not its whole.
+
+The conversation of closed turns moves into immutable segments (blobs), which only the projection reads. A checkpoint is
+a cache: bound to the digest of the log at its position, ignored when that differs, and never needed.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from callslip.core import fold
+from callslip.core.state import Item, SessionState
+from callslip.errors import LogBroken, NotFound
+from callslip.ports.ledger import Checkpoint, Checkpoints
+from callslip.runtime.parts import Parts
+
+EVERY = 500
+"""Records after which a new checkpoint pays for itself."""
+
+_FORMAT = b"1"
+_state_encoder = msgspec.msgpack.Encoder()
+_state_decoder = msgspec.msgpack.Decoder(SessionState)
+_items_decoder = msgspec.msgpack.Decoder(list[Item])
+
+
+async def load_state(parts: Parts, session: str) -> SessionState:
+    """The session's state, from the latest checkpoint that fits and the records after it.
+
+    Raises:
+        LogBroken: the log can't be trusted.
+    """
+    state = await _from_checkpoint(parts, session) or fold.empty(session)
+    for stored in await parts.ledger.read(session, after=state.seq):
+        fold.apply(state, stored)
+    return state
+
+
+async def _from_checkpoint(parts: Parts, session: str) -> SessionState | None:
+    if not isinstance(parts.ledger, Checkpoints):
+        return None
+    checkpoint = await parts.ledger.load_checkpoint(session)
+    if checkpoint is None or not checkpoint.body.startswith(_FORMAT):
+        return None
+    try:
+        state = _state_decoder.decode(checkpoint.body[len(_FORMAT) :])
+    except msgspec.DecodeError:
+        return None  # written by another version: the log is there
+    if (state.session, state.seq, state.digest) != (session, checkpoint.seq, checkpoint.digest):
+        return None
+    return state
+
+
+async def save_state(parts: Parts, state: SessionState) -> None:
+    """Keep the state; items of closed turns become a segment first."""
+    if not isinstance(parts.ledger, Checkpoints):
+        return
+    if state.items and not state.turn_open:
+        segment = await parts.blobs.put(_state_encoder.encode(state.items))
+        state.segments = (*state.segments, segment)
+        state.items = []
+    body = _FORMAT + _state_encoder.encode(state)
+    await parts.ledger.save_checkpoint(state.session, Checkpoint(seq=state.seq, digest=state.digest, body=body))
+
+
+async def load_items(parts: Parts, state: SessionState) -> list[Item]:
+    """The whole conversation: segments first, then what came after them.
+
+    Raises:
+        LogBroken: a segment is gone; the conversation can then be rebuilt by folding the log from its beginning.
+    """
+    items: list[Item] = []
+    for address in state.segments:
+        try:
+            items += _items_decoder.decode(await parts.blobs.get(address))
+        except (NotFound, msgspec.DecodeError) as error:
+            raise LogBroken(f"A segment of session {state.session!r} can't be read: {error}") from error
+    return items + state.items

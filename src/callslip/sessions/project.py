@@ -1,0 +1,110 @@
+"""The conversation as a model is shown it: a view of the log, in the model's order (LEDG-07, CALL-06).
+
+Every call of a shown reply has exactly one result beside it. Fragments and unfinished steps never appear.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from callslip.core.events.function_call import FunctionCall
+from callslip.core.events.function_response import FunctionResponse
+from callslip.core.message import (
+    AssistantReply,
+    CallMessage,
+    Message,
+    Notice,
+    ResultMessage,
+    ToolResults,
+    UserText,
+)  # fmt: skip
+from callslip.core.result import Effect, Status
+from callslip.core.state import SessionState, StepItem, UserItem
+from callslip.runtime import payloads
+from callslip.runtime.parts import Parts
+from callslip.sessions.checkpoint import load_items
+
+_CUT = {
+    "length": "Your last reply was cut off because it was too long",
+    "cut": "Your last reply was cut off because the connection broke",
+    "filtered": "Your last reply was withheld by the provider's filter",
+}
+
+
+async def project(parts: Parts, state: SessionState) -> tuple[Message, ...]:
+    """All messages of the session, for the next request."""
+    messages: list[Message] = []
+    for item in await load_items(parts, state):
+        if isinstance(item, UserItem):
+            messages.append(UserText(text=item.text))
+        else:
+            messages += await _step(parts, item)
+    return tuple(messages)
+
+
+async def _step(parts: Parts, item: StepItem) -> list[Message]:
+    messages: list[Message] = []
+    if item.text or item.calls:
+        calls = [await _call(parts, call) for call in item.calls]
+        messages.append(AssistantReply(text=item.text, calls=tuple(calls)))
+    if item.calls:
+        pairs = zip(item.calls, item.responses, strict=True)
+        messages.append(ToolResults(results=tuple([await result(parts, *pair) for pair in pairs])))
+    if item.finish in _CUT:
+        messages.append(
+            Notice(text=f"{_CUT[item.finish]}. No tool was called by it. Answer again, more briefly if need be.")
+        )
+    return messages
+
+
+async def _call(parts: Parts, call: FunctionCall) -> CallMessage:
+    return CallMessage(
+        call_id=call.call_id,
+        provider_id=call.provider_call_id,
+        tool=call.tool,
+        arguments=await payloads.load(parts.blobs, call.arguments),
+    )
+
+
+async def result(parts: Parts, call: FunctionCall, response: FunctionResponse) -> ResultMessage:
+    """One answer as text for the model."""
+    failed = response.status is not Status.SUCCESS
+    return ResultMessage(
+        call_id=call.call_id,
+        provider_id=call.provider_call_id,
+        tool=call.tool,
+        content=failure_text(response) if failed else await success_text(parts, response),
+        is_error=failed,
+    )
+
+
+def failure_text(response: FunctionResponse) -> str:
+    """Status, code, what happened to the world, and what to do, as compact JSON."""
+    body: dict[str, Any] = {
+        "status": response.status.value,
+        "error_code": response.error_code,
+        "error_message": response.error_message,
+        "retryable": response.retryable,
+        "effect": response.effect.value,
+    }
+    if response.field_errors:
+        body["field_errors"] = [
+            {"field": error.field, "rule": error.rule, "message": error.message} for error in response.field_errors
+        ]
+    if response.effect is Effect.UNKNOWN:
+        body["note"] = "It is not known whether this took effect. Do not assume either."
+    return json.dumps(body, ensure_ascii=False)
+
+
+async def success_text(parts: Parts, response: FunctionResponse) -> str:
+    """The summary, then the result: text as it is, anything else as JSON."""
+    shown = response.shown or response.structured
+    value = await payloads.load(parts.blobs, shown) if shown is not None else None
+    if isinstance(value, str):
+        body = value
+    elif shown is None or (value is None and response.summary):
+        body = ""
+    else:
+        body = (await payloads.text(parts.blobs, shown)).decode()
+    return "\n".join(part for part in (response.summary, body) if part)
