@@ -8,5 +8,17 @@ from callslip.errors import CallslipError, ToolFailed
 from callslip.ports.context import Context
 from callslip.sources.functions import Tool, tool
 
-__all__ = ["CallslipError", "Context", "Outcome", "Run", "Runtime", "Session", "Tool", "ToolFailed", "ToolResult", "Wait", "tool"]
+__all__ = [
+    "CallslipError",
+    "Context",
+    "Outcome",
+    "Run",
+    "Runtime",
+    "Session",
+    "Tool",
+    "ToolFailed",
+    "ToolResult",
+    "Wait",
+    "tool",
+]
 __version__ = "0.1.0.dev0"

@@ -99,6 +99,7 @@ class Runtime:
             clock=clock,
         )
         self._active: set[str] = set()
+        self._driven: dict[str, Drive] = {}
         self._held: dict[str, Drive] = {}
         self._parts: Parts | None = None
 
@@ -157,6 +158,14 @@ class Runtime:
         async with self._driving(session, create=False) as drive:
             return await self._drive(drive)
 
+    def pause(self, session: str) -> None:
+        """Let a run of this process end at its next boundary: dispatched calls settle, nothing new begins.
+
+        The turn stays open: :meth:`resume` goes on with it, here or elsewhere.
+        """
+        if session in self._driven:
+            self._driven[session].pause()
+
     def run_sync(self, text: str, *, session: str) -> Run:
         """:meth:`run` for code without an event loop; opens and closes the runtime around it."""
 
@@ -167,8 +176,6 @@ class Runtime:
         return asyncio.run(main())
 
     async def _drive(self, drive: Drive) -> Run:
-        if self._model is None:
-            raise UsageError("This runtime has no model: give one to Runtime(model=…), or use dispatch().")
         plan = Plan(
             model=self._model,
             system=self._system,
@@ -283,10 +290,12 @@ class Runtime:
     async def _driving(self, session: str, *, create: bool) -> AsyncIterator[Drive]:
         await self.release(session)
         drive = await self._acquire(session, create=create)
+        self._driven[session] = drive
         try:
             yield drive
         finally:
             self._active.discard(session)
+            del self._driven[session]
 
     async def _hold(self, session: str) -> Drive:
         drive = self._held.get(session)

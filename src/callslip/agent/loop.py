@@ -20,7 +20,7 @@ from callslip.core.events.wait_opened import WaitOpened
 from callslip.core.ids import random_id
 from callslip.core.state import SessionState
 from callslip.core.wait import WaitKind
-from callslip.errors import EmptyReply, IncompleteReply, ModelError, Moved
+from callslip.errors import EmptyReply, IncompleteReply, ModelError, Moved, UsageError
 from callslip.ports.model import Model, Reply
 from callslip.runtime import batch
 from callslip.runtime.drive import Drive
@@ -40,7 +40,7 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """What a run needs beside the session itself."""
 
-    model: Model
+    model: Model | None
     system: str
     visible: Callable[[], Sequence[VisibleTool]]
     workspace: WorkspaceIdentity | None
@@ -76,6 +76,8 @@ async def _reason_to_end(drive: Drive, plan: Plan, steps: int) -> Ended | None:
     state, most = drive.state, drive.parts.limits.steps_per_turn
     if state.stop:
         return await _end(drive, "stopped", reason="asked to stop")
+    if drive.paused:
+        return await _end(drive, "stopped", reason="the process was asked to end; resume to go on")
     if not settled:
         return await _end(drive, "waiting", reason=_waiting_for(state))
     if turn_over(state) and not state.queued:
@@ -88,6 +90,9 @@ async def _reason_to_end(drive: Drive, plan: Plan, steps: int) -> Ended | None:
 async def _ask(drive: Drive, plan: Plan) -> Reply | None:
     state = drive.state
     over = turn_over(state)
+    if plan.model is None:
+        await _fail(drive, "no model")
+        raise UsageError("This runtime has no model. Nothing was asked. Give one to Runtime(model=…), or --model.")
     try:
         return await take_step(
             drive,

@@ -114,7 +114,7 @@ async def _ask(drive: Drive, model: Model, request: Request) -> Reply:
                 finally:
                     changed.cancel()
                 drive.changed.clear()
-                if drive.state.stop and not asking.done():
+                if (drive.state.stop or drive.paused) and not asking.done():
                     raise Interrupted
         return asking.result()
     finally:

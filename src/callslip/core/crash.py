@@ -115,7 +115,7 @@ def _unknown_outcome(call: CallState, now: int, *, ended_here: bool) -> Conclusi
                 status=Status.TIMEOUT if late else Status.FATAL_ERROR,
                 code="timeout" if late else "interrupted",
             )
-        return Park(code="unknown_outcome", reason="it was dispatched and no outcome was recorded")
+        return Park(code="unknown_outcome", reason=_unclear(call))
     until = quiet_until(call)
     if not ended_here and (until is None or now < until):
         return WaitUntil(at=until, reason="its earlier attempt may still take effect")
@@ -130,6 +130,12 @@ def _unknown_outcome(call: CallState, now: int, *, ended_here: bool) -> Conclusi
     if dispatch.evidence is None:
         return Park(code="unknown_outcome", reason="no evidence was taken before its dispatch")
     return CompareEvidence()
+
+
+def _unclear(call: CallState) -> str:
+    if call.failed is None:
+        return "it was dispatched and no outcome was recorded"
+    return f"its attempt failed ({call.failed.code}), and nothing tells whether it took effect"
 
 
 def quiet_until(call: CallState) -> int | None:

@@ -46,12 +46,15 @@ async def advance(drive: Drive, call: CallState, stop: asyncio.Future[None]) -> 
             case crash.Reuse() | crash.AwaitVerdict() | crash.AwaitClient():
                 return
             case crash.GateAgain():
-                ended_here = (await dispatch(drive, call, stop)).ended
-            case crash.Again():
-                made = await _again(drive, call, stop, attempt)
-                if made is None:
+                made = await dispatch(drive, call, stop)
+                if not made.begun:
                     return
-                ended_here = made
+                ended_here = made.ended
+            case crash.Again():
+                repeated = await _again(drive, call, stop, attempt)
+                if repeated is None:
+                    return
+                ended_here = repeated
             case crash.AskProbe():
                 conclusion = await recover.ask_probe(drive, call)
             case crash.CompareEvidence():
@@ -76,7 +79,7 @@ async def _again(drive: Drive, call: CallState, stop: asyncio.Future[None], roun
     if not await recover.can_act(drive, call):
         await recover.park(drive, call, recover.GONE)
         return None
-    if stop.done() or drive.state.stop:
+    if stop.done() or drive.state.stop or drive.paused:
         return None
     made_here = round_ if call.dispatch_epoch == drive.epoch else 0
     if made_here >= drive.parts.limits.in_run_attempts:

@@ -55,7 +55,7 @@ async def _until_at_rest(drive: Drive, running: Running, tried: set[str], stop: 
                 failure = failure or task.exception()
             if (failure is not None or drive.state.stop) and not stop.done():
                 stop.set_result(None)  # no new attempts; those in the world are awaited and recorded
-            if failure is None:
+            if failure is None and not drive.paused:
                 _start(drive, running, tried, stop)
     finally:
         await _abandon(running)

@@ -49,11 +49,15 @@ class Attempted(msgspec.Struct, frozen=True, kw_only=True):
     """What this process knows of the attempt it made. ``ended`` is false when something of it still runs."""
 
     ended: bool
+    begun: bool = True
+    """False when the run is being paused: the call is left to the next one."""
 
 
 async def dispatch(drive: Drive, call: CallState, stop: asyncio.Future[None]) -> Attempted:
     """Judge the call by today's gate, and make one attempt if it passes. Its fate is in the log afterwards."""
     while True:
+        if drive.paused:
+            return Attempted(ended=True, begun=False)
         verdict = await _judge(drive, call)
         if isinstance(verdict, Refusal):
             await drive.append(outcome.refused(call, verdict, drive.parts))

@@ -30,6 +30,7 @@ class Drive:
         self.run = run
         self.changed = asyncio.Event()
         self.checkpoint_seq = checkpoint_seq
+        self.paused = False
         self._owner = owner
         self._taking = asyncio.Lock()
 
@@ -49,6 +50,11 @@ class Drive:
         stored = await self.parts.ledger.append(self.session, drafts, epoch=self.epoch, folded=folded)
         await self._take(stored)
         return stored
+
+    def pause(self) -> None:
+        """Begin nothing new in this run, and end it at the next boundary."""
+        self.paused = True
+        self.changed.set()
 
     async def end_idle(self) -> None:
         """End a dispatcher's run."""

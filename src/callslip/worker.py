@@ -1,0 +1,114 @@
+"""Drive sessions that can go on: answered while nobody drove them, left behind by a dead owner, or due by the clock.
+
+Any number of workers may run; the ledger's claim decides who drives a session. A worker is told of changes by the
+ledger's version, and looks at everything now and then, since a dead owner changes nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from callslip.application import Runtime
+from callslip.core.wait import WaitKind
+from callslip.errors import Busy, CallslipError, NotFound
+from callslip.ports.ledger import Head
+from callslip.ports.owners import Liveness
+
+POLL = 0.2
+"""Seconds between two looks at the ledger's version."""
+SWEEP = 2.0
+"""Seconds between two looks at every session."""
+BACK_OFF = 30.0
+"""Seconds before a session whose drive failed is tried again, unless it changes before."""
+
+OnSession = Callable[[str, str], None]
+
+
+class Worker:
+    """``on_session`` is told of each session and what became of it: ``driving``, a run's status, or an error."""
+
+    def __init__(self, runtime: Runtime, *, concurrency: int = 4, on_session: OnSession | None = None) -> None:
+        self._runtime = runtime
+        self._concurrency = concurrency
+        self._tell = on_session or (lambda _session, _what: None)
+        self._running: dict[str, asyncio.Task[None]] = {}
+        self._failed: dict[str, tuple[int, float]] = {}
+        self._drives = 0
+
+    async def serve(self, stop: asyncio.Event, *, once: bool = False) -> int:
+        """Work until ``stop`` is set, then let what runs come to an end.
+
+        With ``once``: until nothing is left to do. Returns how many drives were made.
+        """
+        seen, swept = None, float("-inf")
+        clock = self._runtime.parts.clock
+        while not stop.is_set():
+            version = await self._runtime.parts.ledger.version()
+            if version != seen or clock.monotonic() - swept >= SWEEP:
+                seen, swept = version, clock.monotonic()
+                await self._start_ready()
+                if once and not self._running:
+                    break
+            await self._pause(stop)
+        await self._drain()
+        return self._drives
+
+    async def _pause(self, stop: asyncio.Event) -> None:
+        """Until something ends, a stop, or the next look."""
+        stopping = asyncio.ensure_future(stop.wait())
+        timer = asyncio.ensure_future(self._runtime.parts.clock.sleep(POLL))
+        await asyncio.wait([stopping, timer, *self._running.values()], return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+        timer.cancel()
+        self._running = {session: task for session, task in self._running.items() if not task.done()}
+
+    async def _drain(self) -> None:
+        """Ask each session to stop at its next boundary: what is in the world settles, nothing new begins."""
+        for session in list(self._running):
+            self._runtime.pause(session)
+        if self._running:
+            await asyncio.wait(self._running.values())
+
+    async def _start_ready(self) -> None:
+        for head in await self._ready():
+            if len(self._running) >= self._concurrency:
+                return
+            if head.session not in self._running:
+                self._drives += 1
+                self._running[head.session] = asyncio.create_task(self._drive(head))
+
+    async def _ready(self) -> list[Head]:
+        heads = await self._runtime.parts.ledger.heads()
+        now = self._runtime.parts.clock.now()
+        due = {
+            row.session
+            for row in await self._runtime.parts.ledger.waits()
+            if row.kind == WaitKind.TIME and row.wake_at is not None and row.wake_at <= now
+        }
+        return [head for head in heads if self._can_go_on(head, due) and not self._backs_off(head)]
+
+    def _can_go_on(self, head: Head, due: set[str]) -> bool:
+        if head.owner is None:
+            return head.woken or head.session in due
+        me = self._runtime.parts.owners.me()
+        liveness = self._runtime.parts.owners.liveness(head.owner)
+        return head.owner.id != me.id and liveness in {Liveness.LOCK_FREE, Liveness.REBOOTED}
+
+    def _backs_off(self, head: Head) -> bool:
+        seq, until = self._failed.get(head.session, (-1, 0.0))
+        return seq == head.seq and self._runtime.parts.clock.monotonic() < until
+
+    async def _drive(self, head: Head) -> None:
+        self._tell(head.session, "driving")
+        try:
+            run = await self._runtime.resume(head.session)
+        except (Busy, NotFound):
+            return  # somebody else was quicker
+        except CallslipError as error:
+            latest = await self._runtime.parts.ledger.heads(head.session)
+            until = self._runtime.parts.clock.monotonic() + BACK_OFF
+            self._failed[head.session] = (latest[0].seq if latest else head.seq, until)
+            self._tell(head.session, f"{error.code}: {error}")
+        else:
+            self._tell(head.session, run.status)
