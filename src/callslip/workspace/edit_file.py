@@ -79,17 +79,9 @@ def edit_file_tool(workspace: Workspace) -> Tool:
             edit = _edit(place, passage, path)
             if seen.differs((path, old, new, count, replace_all), edit.before):
                 raise changed_meanwhile(path)
-            compared = difference(edit.old, edit.new)
+            result = _result(place, edit)
             put(place, edit.data, before=edit.before, path=path, stop=lambda: stop_if_cancelled(context))
-            return {
-                "path": place.path,
-                "replaced": edit.replaced,
-                "lines_added": compared.added,
-                "lines_removed": compared.removed,
-                "diff": compared.text,
-                "size": len(edit.data),
-                "sha256": digest_bytes(edit.data),
-            }
+            return result
 
     return edit_file
 
@@ -129,3 +121,16 @@ def _edit(place: Place, passage: Passage, path: str) -> _Edit:
             code="too_large",
         )
     return _Edit(before=digest_bytes(data), data=edited, old=whole.text, new=text, replaced=replaced)
+
+
+def _result(place: Place, edit: _Edit) -> dict[str, Any]:
+    compared = difference(edit.old, edit.new)
+    return {
+        "path": place.path,
+        "replaced": edit.replaced,
+        "lines_added": compared.added,
+        "lines_removed": compared.removed,
+        "diff": compared.text,
+        "size": len(edit.data),
+        "sha256": digest_bytes(edit.data),
+    }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 from callslip.core.events.tool_dispatch import Evidence
@@ -72,7 +74,7 @@ def write_file_tool(workspace: Workspace) -> Tool:
         """
         data = _encoded(text)
         with find_place(workspace, path, make_folders=True) as place:
-            try:
+            with _folders_taken_back(workspace, place):
                 before = _digest(place, path)
                 _refuse_unexpected(before, path, create_only=create_only, expected_sha256=expected_sha256)
                 if seen.differs((path, text, create_only, expected_sha256), before):
@@ -80,13 +82,19 @@ def write_file_tool(workspace: Workspace) -> Tool:
                 result = _describe(place, data, before, path)
                 if result["changed"]:
                     put(place, data, before=before, path=path, stop=lambda: stop_if_cancelled(context))
-            except ToolFailed as error:
-                if error.effect == "none":
-                    remove_folders(workspace, place.made)
-                raise
             return result
 
     return write_file
+
+
+@contextlib.contextmanager
+def _folders_taken_back(workspace: Workspace, place: Place) -> Iterator[None]:
+    try:
+        yield
+    except ToolFailed as error:
+        if error.effect == "none":
+            remove_folders(workspace, place.made)
+        raise
 
 
 def _encoded(text: str) -> bytes:

@@ -1,0 +1,55 @@
+# Each target sets up what it needs in .venv from a bare Python 3.11+, and can be run again and again.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+JOBS   ?= auto
+
+.PHONY: help test demo check unit coverage slow crash bench mutants setup clean
+
+help:            ## show the targets
+	@grep -hE '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
+
+setup: $(READY)  ## make .venv with everything pinned and hashed
+
+$(READY): requirements/dev.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Callslip needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version). Name one: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	@$(PYTHON) -m venv --clear $(VENV) || \
+	  { echo "No virtual environment could be made. On Debian and Ubuntu: apt install python3-venv"; exit 1; }
+	@echo "installing the pinned packages into $(VENV) (once)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $(READY)
+
+demo: $(READY)   ## a payment, a kill -9, and one charge all the same (a minute at most)
+	@$(BIN)/python -m demo $(ARGS)
+
+test: check unit ## every check and test that must pass
+
+check: $(READY)  ## format, lint, types, layers
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/ruff check --quiet .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+unit: $(READY)   ## the tests, with coverage
+	$(BIN)/python -m pytest -n $(JOBS) -m "not slow" --cov --cov-report=term:skip-covered --cov-fail-under=90 $(ARGS)
+
+slow: $(READY)   ## what takes longer than `make test` may
+	$(BIN)/python -m pytest -m slow $(ARGS)
+
+mutants: $(READY) ## break each required behaviour on purpose and see its test fail
+	$(BIN)/python tests/requirements/mutants.py $(ARGS)
+
+crash: $(READY)  ## the long kill -9 run: every boundary ten times, and 500 random instants
+	$(BIN)/python bench/kill.py $(ARGS)
+
+bench: $(READY)  ## the figures of README, except the peers (bench/peers.py)
+	$(BIN)/python bench/dispatch.py
+	$(BIN)/python bench/sessions.py
+	$(BIN)/python bench/start.py
+
+clean:           ## remove what the targets made
+	rm -rf $(VENV) .coverage* .mypy_cache .ruff_cache .pytest_cache .hypothesis htmlcov
+	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,3 @@
+module tidewater.example/relay
+
+go 1.23
