@@ -1,6 +1,7 @@
 """The adapter against a real server on a real socket: what is sent, what is understood, what is raised."""
 
 import json
+import socket
 import threading
 
 import anyio
@@ -172,9 +173,11 @@ async def test_a_proxys_web_page_is_not_quoted(ask):
     assert "<" not in str(error)
 
 
+@pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("kind", ["text/html; charset=utf-8", "application/json"])
-async def test_a_web_page_instead_of_a_reply(ask, kind):
-    error = await refused(Sends(body="<!doctype html><p>Welcome", headers={"content-type": kind}), ask())
+async def test_a_web_page_instead_of_a_reply(ask, kind, stream):
+    page = Sends(body="<!doctype html><p>Welcome", headers={"content-type": kind})
+    error = await refused(page, ask(stream=stream))
     assert "web page" in str(error)
     assert not error.can_retry
 
@@ -335,6 +338,16 @@ async def test_the_server_leaves_no_thread_and_no_open_port(ask):
     assert threading.active_count() == before
 
 
+@pytest.mark.timeout(20)
+async def test_a_client_that_only_connects_does_not_keep_the_server():
+    with ChatServer([]) as server:
+        address = httpx2.URL(server.base_url)
+        with socket.create_connection((address.host, address.port)) as silent:
+            silent.sendall(b"POST /v1/chat/completions HTTP/1.1\r\n")
+            server.__exit__(None, None, None)
+            assert silent.recv(1) == b""
+
+
 async def test_a_script_at_its_end_says_so(ask):
     with ChatServer([]) as server, pytest.raises(ModelUnavailable, match="holds 0 answers"):
         await talk(server).reply(ask())
@@ -369,9 +382,11 @@ async def test_an_error_of_the_listener_is_its_own(ask):
 
 
 async def test_a_long_error_page_is_read_in_part(ask):
-    error = await refused(Sends(status=500, body="x" * 5_000_000), ask())
-    assert len(str(error)) < 600
-    assert "status 500" in str(error)
+    page = "x" * 30_000_000
+    with ChatServer([Sends(status=500, body=page)]) as server, pytest.raises(ModelUnavailable, match="500") as caught:
+        await talk(server).reply(ask())
+    assert len(str(caught.value)) < 600
+    assert server.sent < len(page), "the client hung up before it had it all"
 
 
 async def test_an_error_page_that_is_cut_still_tells_its_status(ask):

@@ -158,7 +158,7 @@ async def _end(
     """End the run, unless something has just come in from outside: then ``None``, and the loop looks again."""
     failpoint.hit("run.ending")
     try:
-        await drive.append(RunEnded(status=status, reason=reason), judged=True)
+        await drive.append(RunEnded(status=status, reason=reason), judged=drive.state.outsider_seq)
     except Moved:
         await drive.refresh()
         return None

@@ -7,7 +7,6 @@ An answer that comes from outside while siblings still run is acted upon at once
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 from callslip.runtime import advance
 from callslip.runtime.drive import Drive
@@ -36,19 +35,15 @@ def _start(drive: Drive, running: Running, tried: set[str], stop: asyncio.Future
         call_id = call.call.call_id
         if call_id not in running and advance.actionable(drive, call, first=call_id not in tried):
             tried.add(call_id)
-            running[call_id] = asyncio.ensure_future(advance.advance(drive, call, stop))
+            running[call_id] = task = asyncio.ensure_future(advance.advance(drive, call, stop))
+            task.add_done_callback(lambda _: drive.changed.set())
 
 
 async def _until_at_rest(drive: Drive, running: Running, tried: set[str], stop: asyncio.Future[None]) -> None:
     failure: BaseException | None = None
     try:
         while running:
-            changed = asyncio.ensure_future(drive.changed.wait())
-            waiting: set[asyncio.Future[Any]] = {*running.values(), changed}
-            try:
-                await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                changed.cancel()
+            await drive.changed.wait()
             drive.changed.clear()
             for call_id, task in [(call_id, task) for call_id, task in running.items() if task.done()]:
                 del running[call_id]

@@ -30,20 +30,23 @@ class Claims:
         self._queue: list[tuple[frozenset[str], asyncio.Future[None]]] = []
 
     @contextlib.asynccontextmanager
-    async def holding(self, wanted: Iterable[str]) -> AsyncIterator[None]:
-        """Hold all the keys together; waits until none is held by, or promised to, an earlier caller."""
+    async def holding(self, wanted: Iterable[str]) -> AsyncIterator[bool]:
+        """Hold all the keys together; waits until none is held by, or promised to, an earlier caller.
+
+        Gives whether it had to wait.
+        """
         resources = frozenset(wanted)
-        await self._acquire(resources)
+        waited = await self._acquire(resources)
         try:
-            yield
+            yield waited
         finally:
             self._held -= resources
             self._grant()
 
-    async def _acquire(self, resources: frozenset[str]) -> None:
+    async def _acquire(self, resources: frozenset[str]) -> bool:
         if self._free(resources, len(self._queue)):
             self._held |= resources
-            return
+            return False
         ticket = (resources, asyncio.get_running_loop().create_future())
         self._queue.append(ticket)
         try:
@@ -55,6 +58,7 @@ class Claims:
                 self._held -= resources
             self._grant()
             raise
+        return True
 
     def _free(self, resources: frozenset[str], place: int) -> bool:
         promised = any(resources & earlier for earlier, _ in self._queue[:place])

@@ -58,14 +58,20 @@ async def dispatch(drive: Drive, call: CallState, stop: asyncio.Future[None]) ->
     while True:
         if drive.paused:
             return Attempted(ended=True, begun=False)
+        judged = drive.state.outsider_seq
         verdict = await _judge(drive, call)
         if isinstance(verdict, Refusal):
             await drive.append(outcome.refused(call, verdict, drive.parts))
             return Attempted(ended=True)
         claims = keys(verdict.entry.executor.spec.claims, verdict.arguments.value)
-        async with drive.parts.claims.holding(claims):
+        async with drive.parts.claims.holding(claims) as waited:
+            if waited:  # the world has moved on meanwhile: ask the gate again before anything happens
+                judged = drive.state.outsider_seq
+                verdict = await _judge(drive, call)
+                if isinstance(verdict, Refusal) or drive.paused:
+                    continue
             try:
-                return await _attempt(drive, call, verdict, claims, stop)
+                return await _attempt(drive, call, verdict, claims, stop, judged)
             except Moved:  # an outsider said something since it was judged: read it, judge again
                 await drive.refresh()
 
@@ -87,7 +93,12 @@ async def _judge(drive: Drive, call: CallState) -> Passed | Refusal:
 
 
 async def _attempt(
-    drive: Drive, call: CallState, passed: Passed, claims: tuple[str, ...], stop: asyncio.Future[None]
+    drive: Drive,
+    call: CallState,
+    passed: Passed,
+    claims: tuple[str, ...],
+    stop: asyncio.Future[None],
+    judged: int,
 ) -> Attempted:
     executor = passed.entry.executor
     try:
@@ -101,9 +112,9 @@ async def _attempt(
         wait = WaitOpened(
             wait_id=ids.random_id("wait"), kind=WaitKind.CLIENT, reason="its client runs it", call_id=t1.call_id
         )
-        await drive.append(t1, wait, judged=True)
+        await drive.append(t1, wait, judged=judged)
         return Attempted(ended=True)
-    await drive.append(t1, judged=True)
+    await drive.append(t1, judged=judged)
     failpoint.hit("dispatch.after")
     return await _shielded(_effect(drive, passed.entry, t1, passed.arguments.value, stop), stop)
 
@@ -125,7 +136,7 @@ async def again(drive: Drive, call: CallState, stop: asyncio.Future[None]) -> At
     failed = [] if call.failed is not None else [_interrupted(call)]
     async with drive.parts.claims.holding(dispatch.claims):
         failpoint.hit("dispatch.before")
-        await drive.append(*failed, t1, judged=True)
+        await drive.append(*failed, t1, judged=drive.state.outsider_seq)
         failpoint.hit("dispatch.after")
         return await _shielded(_effect(drive, entry, t1, arguments, stop), stop)
 

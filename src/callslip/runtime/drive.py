@@ -38,16 +38,15 @@ class Drive:
     def session(self) -> str:
         return self.state.session
 
-    async def append(self, *events: Event, judged: bool = False) -> Sequence[Stored]:
+    async def append(self, *events: Event, judged: int | None = None) -> Sequence[Stored]:
         """Append events, all or none; durable and folded when this returns.
 
-        ``judged`` makes the append depend on everything folded so far: it is refused as :class:`Moved` when an
-        outsider appended something newer.
+        ``judged`` names the last outsider's record that was known when this was decided: the append is refused as
+        :class:`Moved` when a newer one is there, even if it has been folded since.
         """
         at = self.parts.clock.now()
         drafts = [draft(event, at=at, by=self._owner, epoch=self.epoch, run=self.run) for event in events]
-        folded = self.state.outsider_seq if judged else None
-        stored = await self.parts.ledger.append(self.session, drafts, epoch=self.epoch, folded=folded)
+        stored = await self.parts.ledger.append(self.session, drafts, epoch=self.epoch, folded=judged)
         await self._take(stored)
         return stored
 
@@ -60,7 +59,7 @@ class Drive:
         """End a dispatcher's run."""
         while True:
             try:
-                await self.append(RunEnded(status="idle"), judged=True)
+                await self.append(RunEnded(status="idle"), judged=self.state.outsider_seq)
             except Moved:
                 await self.refresh()
             else:
@@ -88,19 +87,27 @@ class Drive:
     @contextlib.asynccontextmanager
     async def listening(self) -> AsyncIterator[None]:
         """While inside, look now and then whether an outsider appended something."""
-        listener = asyncio.create_task(self._listen())
+        listener: asyncio.Task[None] | None = None
+
+        def begin() -> None:
+            nonlocal listener
+            listener = asyncio.ensure_future(self._listen())
+
+        timer = asyncio.get_running_loop().call_later(self.parts.limits.poll, begin)  # most steps end before
         try:
             yield
         finally:
-            listener.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await listener
+            timer.cancel()
+            if listener is not None:
+                listener.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await listener
 
     async def _listen(self) -> None:
         ledger, seen = self.parts.ledger, None
         while True:
-            await asyncio.sleep(self.parts.limits.poll)
             version = await ledger.version()
             if version != seen:
                 seen = version
                 await self.refresh()
+            await asyncio.sleep(self.parts.limits.poll)

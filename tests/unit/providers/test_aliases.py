@@ -66,6 +66,13 @@ def test_a_reserved_name_gets_an_alias():
     assert table.wire("other") == "other"
 
 
+def test_an_alias_that_happens_to_be_reserved_is_not_used():
+    rule = WireRule(characters=CHAT.characters, longest=64, reserved=frozenset({wire("a.b")}))
+    table = Aliases(["a.b"], rule)
+    assert table.wire("a.b") != wire("a.b")
+    assert table.tool(table.wire("a.b")) == "a.b"
+
+
 def test_a_name_only_seen_in_history_has_the_alias_it_had_when_bound():
     assert Aliases([], CHAT).wire("old.tool") == wire("old.tool")
     assert Aliases(["a", "b.c"], CHAT).wire("old.tool") == wire("old.tool")

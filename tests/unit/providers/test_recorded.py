@@ -78,6 +78,13 @@ async def test_the_recorder_adds_lines_that_can_be_played(tmp_path, ask):
     assert (await model.reply(ask(messages=after(1)))).text == "a\ufffd\u2028b"
 
 
+@pytest.mark.anyio
+async def test_only_line_feeds_end_a_line(tmp_path, ask):
+    body = {"choices": [{"message": {"content": "a\u2028\u0085b"}}]}
+    (tmp_path / "run.jsonl").write_text(json.dumps(body, ensure_ascii=False) + "\r\n", encoding="utf-8")
+    assert (await Recorded(tmp_path / "run.jsonl").reply(ask())).text == "a\u2028\u0085b"
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
