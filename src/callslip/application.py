@@ -19,7 +19,7 @@ from callslip.core.events.call_resolved import Verdict
 from callslip.core.result import Effect
 from callslip.core.state import SessionState
 from callslip.core.wait import Wait
-from callslip.errors import UsageError
+from callslip.errors import LedgerError, UsageError
 from callslip.gate.catalogue import Catalogue
 from callslip.ports.clock import Clock
 from callslip.ports.executor import Executor
@@ -211,9 +211,15 @@ class Runtime:
             StepConflict: the step is there with other calls. StillWaiting: an earlier step still waits.
         """
         drive = await self._hold(session)
-        await record_step(drive, calls, step=step, visible=self.parts.catalogue.visible(visible))
-        await settle_step(drive)
-        return await collect(self.parts, drive.state, step)
+        try:
+            await record_step(drive, calls, step=step, visible=self.parts.catalogue.visible(visible))
+            await settle_step(drive)
+            return await collect(self.parts, drive.state, step)
+        except LedgerError:
+            # What was not written is not known here either: the next dispatch takes the session over from its log.
+            self._held.pop(session, None)
+            self._active.discard(session)
+            raise
 
     async def release(self, session: str) -> None:
         """Let go of a session that :meth:`dispatch` holds, so that another process may take it."""
@@ -307,16 +313,21 @@ class Runtime:
         return drive
 
     async def _acquire(self, session: str, *, create: bool) -> Drive:
-        drive = await acquire(
-            self.parts,
-            session,
-            active=self._active,
-            requester=build.requester(),
-            workspace=build.workspace_identity(self._workspace),
-            create=create,
-        )
-        self._active.add(session)
-        return drive
+        others = frozenset(self._active)
+        self._active.add(session)  # before the first await: two tasks of this process must not both take it
+        try:
+            return await acquire(
+                self.parts,
+                session,
+                active=others,
+                requester=build.requester(),
+                workspace=build.workspace_identity(self._workspace),
+                create=create,
+            )
+        except BaseException:
+            if session not in others:
+                self._active.discard(session)
+            raise
 
     async def _end_idle(self, drive: Drive) -> None:
         self._active.discard(drive.session)

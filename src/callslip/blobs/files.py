@@ -82,6 +82,8 @@ class FileBlobs:
         try:
             if path.exists():
                 os.utime(path)  # in use again: garbage collection spares what is young
+                # Whoever wrote it may have died between the rename and this; nobody names it before it is durable.
+                self._disk.sync_folder(path.parent)
                 return address
             if not path.parent.exists():
                 path.parent.mkdir(mode=0o700, exist_ok=True)

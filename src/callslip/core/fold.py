@@ -6,11 +6,12 @@ Pure. ``apply`` changes the state it is given and nothing else; an event that co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import copy
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from callslip.core.call import CallState, StepState
-from callslip.core.event import OUTSIDER_EVENTS, Event, Record, Stored, genesis
+from callslip.core.event import OUTSIDER_EVENTS, Draft, Event, Record, Stored, genesis
 from callslip.core.events.attempt_failed import AttemptFailed
 from callslip.core.events.call_parked import CallParked
 from callslip.core.events.call_resolved import CallResolved
@@ -72,6 +73,25 @@ def apply(state: SessionState, stored: Stored) -> None:
     state.seq = stored.seq
     state.digest = stored.digest
     state.epoch = max(state.epoch, record.epoch)
+
+
+def rehearse(state: SessionState, drafts: Sequence[Draft]) -> None:
+    """Try drafts on a copy of what they can touch, so that nothing is ever written that could not be read back.
+
+    Raises:
+        LogBroken: the log with these drafts could not be true.
+    """
+    trial = copy.copy(state)
+    trial.calls = {call_id: copy.copy(call) for call_id, call in state.calls.items()}
+    trial.step = copy.copy(state.step)
+    if trial.step is not None:
+        trial.step.calls = list(trial.step.calls)
+        trial.steps = {trial.step.step: state.steps.get(trial.step.step, (0, 0))}
+    trial.items, trial.succeeded = [], set()
+    trial.waits, trial.wait_opened_at = dict(state.waits), dict(state.wait_opened_at)
+    trial.queued = list(state.queued)
+    for seq, one in enumerate(drafts, start=state.seq + 1):
+        apply(trial, Stored(seq=seq, digest=b"", record=one.record))
 
 
 def _check_outsider(state: SessionState, stored: Stored) -> None:

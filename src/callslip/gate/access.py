@@ -10,9 +10,7 @@ from callslip.gate.refusal import Refusal
 from callslip.ports.policy import Policy, Question, Verdict
 
 
-def decide(
-    policy: Policy, entry: Entry, arguments: dict[str, Any], session: str, requester: str
-) -> Verdict | Refusal:
+def decide(policy: Policy, entry: Entry, arguments: dict[str, Any], session: str, requester: str) -> Verdict | Refusal:
     """Allow or ask as a verdict; a denial, or an engine that fails, as a refusal (GATE-02: fail closed)."""
     spec = entry.executor.spec
     try:

@@ -73,9 +73,10 @@ class SqliteLedger:
         return stored
 
     async def read(self, session: str, *, after: int = 0, limit: int | None = None) -> Sequence[Stored]:
-        few = self._here(lambda connection: _few(connection, session, after))
-        run = self._here_or_in_thread if few else self._in_thread
-        return await run(lambda connection: _read(connection, session, after, limit))
+        few = self._here(lambda reader: _read(reader, session, after, limit, most=_FEW))
+        if few is not None:
+            return few
+        return await self._in_thread(lambda reader: _read(reader, session, after, limit)) or []
 
     async def raw(
         self, session: str, *, after: int = 0, limit: int | None = None
@@ -92,7 +93,8 @@ class SqliteLedger:
 
     async def version(self) -> int:
         # data_version changes when *another* connection commits, and the writer is another connection too.
-        return await self._here_or_in_thread(lambda reader: int(reader.execute("pragma data_version").fetchone()[0]))
+        here = self._here(_data_version)
+        return here if here is not None else await self._in_thread(_data_version)
 
     async def save_checkpoint(self, session: str, checkpoint: Checkpoint) -> None:
         await self._writer.submit(_SaveCheckpoint(session, checkpoint))
@@ -100,13 +102,8 @@ class SqliteLedger:
     async def load_checkpoint(self, session: str) -> Checkpoint | None:
         return await self._in_thread(lambda connection: _load_checkpoint(connection, session))
 
-    async def _here_or_in_thread(self, function: Callable[[Connection], T]) -> T:
-        """For what takes microseconds."""
-        done = self._here(lambda connection: (function(connection),))
-        return done[0] if done is not None else await self._in_thread(function)
-
     def _here(self, function: Callable[[Connection], T]) -> T | None:
-        """In this very thread, unless another one is reading: then ``None``."""
+        """In this very thread, for what takes microseconds; ``None`` when another one is reading."""
         if not self._reading.acquire(blocking=False):
             return None
         try:
@@ -234,18 +231,22 @@ def _raw(connection: Connection, session: str, after: int, limit: int | None) ->
     return rows
 
 
-def _few(connection: Connection, session: str, after: int) -> bool:
-    found = _find(connection, session)
-    return found is None or found[1].seq - after <= _FEW
+def _data_version(connection: Connection) -> int:
+    return int(connection.execute("pragma data_version").fetchone()[0])
 
 
-def _read(connection: Connection, session: str, after: int, limit: int | None) -> Sequence[Stored]:
+def _read(
+    connection: Connection, session: str, after: int, limit: int | None, most: int | None = None
+) -> Sequence[Stored] | None:
+    """Records after a position; ``None`` when there are more than ``most``."""
     connection.execute("begin")  # head and records of one instant
     try:
         found = _find(connection, session)
         if found is None:
             return []
         no, head = found
+        if most is not None and head.seq - after > most:
+            return None
         rows = connection.execute(SQL["read"], (no, after, _ALL if limit is None else limit)).fetchall()
         before = connection.execute(SQL["digest_at"], (no, after)).fetchone() if after else (genesis(session),)
     finally:

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from callslip import failpoint
-from callslip.core import canon
+from callslip.core import canon, fold
 from callslip.core.call import CallState
 from callslip.core.event import Event, draft
 from callslip.core.events.call_resolved import CallResolved, Verdict
@@ -187,6 +187,7 @@ class Answers:
                 return ()
             at = self._parts.clock.now()
             drafts = [draft(event, at=at, by=by, epoch=0, run="") for event in events]
+            fold.rehearse(state, drafts)
             try:
                 return await self._parts.ledger.decide(session, drafts, expected=state.seq)
             except Moved:

@@ -16,6 +16,11 @@ Running = dict[str, asyncio.Task[None]]
 
 async def settle_step(drive: Drive) -> bool:
     """Bring every open call as far as it can come. Whether all of them have their responses."""
+    async with drive.settling:
+        return await _settle_step(drive)
+
+
+async def _settle_step(drive: Drive) -> bool:
     waits_over = advance.elapsed(drive)
     if waits_over:
         await drive.append(*waits_over)

@@ -196,6 +196,9 @@ async def _effect(
     attempt = await execute(
         drive.parts, entry.executor, arguments, context, stop=stop, on_late=_late_recorder(drive, t1)
     )
+    if context.still_running:
+        left = drive.parts.left_behind
+        left[:] = [*(one for one in left if one.still_running), context]
     event = await outcome.settle(
         drive.parts,
         t1,

@@ -33,6 +33,8 @@ class Drive:
         self.paused = False
         self._owner = owner
         self._taking = asyncio.Lock()
+        self.settling = asyncio.Lock()
+        """Held while the open calls are being settled: two hands on one call would dispatch it twice."""
 
     @property
     def session(self) -> str:
@@ -46,6 +48,7 @@ class Drive:
         """
         at = self.parts.clock.now()
         drafts = [draft(event, at=at, by=self._owner, epoch=self.epoch, run=self.run) for event in events]
+        fold.rehearse(self.state, drafts)
         stored = await self.parts.ledger.append(self.session, drafts, epoch=self.epoch, folded=judged)
         await self._take(stored)
         return stored

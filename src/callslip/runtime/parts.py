@@ -7,6 +7,7 @@ import msgspec
 from callslip.gate.catalogue import Catalogue
 from callslip.ports.blobs import Blobs
 from callslip.ports.clock import Clock
+from callslip.ports.context import Context
 from callslip.ports.ledger import Ledger
 from callslip.ports.owners import Owners
 from callslip.ports.policy import Policy
@@ -46,3 +47,5 @@ class Parts(msgspec.Struct, kw_only=True):
     redactor: Redactor = msgspec.field(default_factory=Redactor)
     limits: Limits = Limits()
     watch: Watch = ignore
+    left_behind: list[Context] = []
+    """Attempts of this process of which something went on after nobody awaited it any more."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Set
+
 from callslip import failpoint
 from callslip.core import fold, ids
 from callslip.core.event import Event
@@ -16,13 +19,14 @@ from callslip.runtime.parts import Parts
 from callslip.sessions.checkpoint import load_state
 
 _TRIES = 5
+_PAUSE = 0.1
 
 
 async def acquire(
     parts: Parts,
     session: str,
     *,
-    active: set[str],
+    active: Set[str],
     requester: str,
     workspace: WorkspaceIdentity | None = None,
     create: bool = True,
@@ -53,7 +57,7 @@ async def acquire(
     raise Busy(f"Several processes want session {session!r} at once. Nothing was written. Try again.")
 
 
-async def _prove_ended(parts: Parts, head: Head, active: set[str]) -> str:
+async def _prove_ended(parts: Parts, head: Head, active: Set[str]) -> str:
     """How it is known that the last owner has ended, as it stands in run_started.
 
     Raises:
@@ -65,17 +69,23 @@ async def _prove_ended(parts: Parts, head: Head, active: set[str]) -> str:
     if owner.id == parts.owners.me().id:
         if head.session in active:
             raise _busy(head, "this very process")
-        return Liveness.LOCK_FREE.value  # a run of this process that broke off
-    liveness = parts.owners.liveness(owner)
-    if liveness is Liveness.STILL_RUNNING:
-        waited = 0.0
-        while liveness is Liveness.STILL_RUNNING and waited < parts.limits.grace:
-            await parts.clock.sleep(0.1)
-            waited += 0.1
-            liveness = parts.owners.liveness(owner)
+        look = functools.partial(_own_liveness, parts, head.session)  # a run of this process that broke off
+    else:
+        look = functools.partial(parts.owners.liveness, owner)
+    waited, liveness = 0.0, look()
+    while liveness is Liveness.STILL_RUNNING and waited < parts.limits.grace:
+        await parts.clock.sleep(_PAUSE)
+        waited += _PAUSE
+        liveness = look()
     if liveness is Liveness.ALIVE:
         raise _busy(head, f"process {owner.process}")
     return liveness.value
+
+
+def _own_liveness(parts: Parts, session: str) -> Liveness:
+    """Whether a thread or coroutine of an earlier run of this process still works for the session."""
+    left = any(context.session == session and context.still_running for context in parts.left_behind)
+    return Liveness.STILL_RUNNING if left else Liveness.LOCK_FREE
 
 
 def _busy(head: Head, who: str) -> Busy:

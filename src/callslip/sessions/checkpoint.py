@@ -17,10 +17,10 @@ from callslip.runtime.parts import Parts
 EVERY = 500
 """Records after which a new checkpoint pays for itself."""
 
-_FORMAT = b"1"
-_state_encoder = msgspec.msgpack.Encoder()
-_state_decoder = msgspec.msgpack.Decoder(SessionState)
-_items_decoder = msgspec.msgpack.Decoder(list[Item])
+_FORMAT = b"2"
+_state_encoder = msgspec.json.Encoder()
+_state_decoder = msgspec.json.Decoder(SessionState)
+_items_decoder = msgspec.json.Decoder(list[Item])
 
 
 async def load_state(parts: Parts, session: str) -> SessionState:

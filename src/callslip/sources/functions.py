@@ -16,6 +16,7 @@ from callslip.errors import ToolDefinitionError
 from callslip.ports.context import Context
 from callslip.ports.executor import ProbeAnswer
 from callslip.schema import derive
+from callslip.schema.explain import explain
 
 Rule = Callable[[Mapping[str, Any]], str | None]
 
@@ -51,6 +52,10 @@ class Tool:
         return f"<tool {self.spec.name} {self.spec.risk} {self.spec.recovery}>"
 
     def check(self, arguments: Mapping[str, Any]) -> str | None:
+        try:
+            derive.bind(self._derived, dict(arguments))
+        except derive.BindError as error:  # valid by the schema, refused by the function's own types
+            return explain(self.spec.name, error.errors)
         for rule in self._rules:
             complaint = rule(arguments)
             if complaint is not None:
@@ -84,9 +89,7 @@ class Tool:
 
     async def digest(self, target: str) -> str:
         if self._digest is None:
-            raise ToolDefinitionError(
-                f"{self.spec.name} declares recovery by evidence but gives no digest function."
-            )
+            raise ToolDefinitionError(f"{self.spec.name} declares recovery by evidence but gives no digest function.")
         return str(await call(self._digest, target))
 
 
@@ -146,9 +149,7 @@ def tool(  # noqa: PLR0913 - one keyword per field of the declaration
 ) -> Callable[[Callable[..., Any]], Tool]: ...
 
 
-def tool(
-    function: Callable[..., Any] | None = None, /, **declared: Any
-) -> Tool | Callable[[Callable[..., Any]], Tool]:
+def tool(function: Callable[..., Any] | None = None, /, **declared: Any) -> Tool | Callable[[Callable[..., Any]], Tool]:
     """Declare a function as a tool. Undeclared means dangerous, never repeated, not callable from programs.
 
     ``timeout`` and ``quiet`` are seconds. ``probe(context, **arguments)`` gives the result of the call with
@@ -177,9 +178,7 @@ def _build(function: Callable[..., Any], declared: dict[str, Any]) -> Tool:
     try:
         derived = derive.derive(function, context_type=Context)
     except derive.UnsupportedSignature as error:
-        raise ToolDefinitionError(
-            f"{getattr(function, '__name__', function)!s} can't be a tool: {error}"
-        ) from error
+        raise ToolDefinitionError(f"{getattr(function, '__name__', function)!s} can't be a tool: {error}") from error
     fields: dict[str, Any] = {
         "name": declared.pop("name", None) or derived.name,
         "description": _first(declared.pop("description", None), derived.description),

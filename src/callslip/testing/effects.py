@@ -91,8 +91,8 @@ class Effects:
 class EffectCounter:
     """The process that counts. ::
 
-        with EffectCounter(folder) as counter:
-            effects = counter.world("one")
+    with EffectCounter(folder) as counter:
+        effects = counter.world("one")
     """
 
     def __init__(self, folder: Path) -> None:

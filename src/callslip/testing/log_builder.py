@@ -66,9 +66,7 @@ class LogBuilder:
         return f"call-{self._step}-{position}"
 
     def run(self, *, marker: bool = True, ended: str = "first") -> Self:
-        return self.add(
-            RunStarted(owner="own", host="h", boot="b", process=1, marker=marker, parent_ended=ended)
-        )
+        return self.add(RunStarted(owner="own", host="h", boot="b", process=1, marker=marker, parent_ended=ended))
 
     def crash(self, *, ended: str = "lock_free", marker: bool = True, after_ms: int = 1000) -> Self:
         """The owner dies, and the next run begins some time later."""
@@ -90,7 +88,10 @@ class LogBuilder:
         for position, tool in enumerate(tools):
             self.add(
                 FunctionCall(
-                    call_id=self.call_id(position), step=step, position=position, tool=tool,
+                    call_id=self.call_id(position),
+                    step=step,
+                    position=position,
+                    tool=tool,
                     arguments=inline(canon.canonical(json.dumps({"n": position}))),
                 )  # fmt: skip
             )
@@ -125,9 +126,7 @@ class LogBuilder:
     def fail(self, position: int = 0, *, effect: Effect | str = Effect.UNKNOWN, code: str = "boom") -> Self:
         t1 = self._dispatches[position]
         return self.add(
-            AttemptFailed(
-                call_id=t1.call_id, attempt=t1.attempt, nonce=t1.nonce, effect=Effect(effect), code=code
-            )
+            AttemptFailed(call_id=t1.call_id, attempt=t1.attempt, nonce=t1.nonce, effect=Effect(effect), code=code)
         )
 
     def settle(self, position: int = 0, *, outsider: bool = False, **changes: Any) -> Self:

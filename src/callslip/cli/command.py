@@ -1,0 +1,30 @@
+"""Make a command: its own options and the shared ones, synchronous or not, an exit code as its result."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from callslip.cli.options import SHARED, Given, take
+
+
+def command(function: Callable[..., Any]) -> click.Command:
+    """A command named as its function, which is given what the shared options say and then its own values."""
+
+    @functools.wraps(function)
+    def callback(**values: Any) -> int:
+        before = click.get_current_context().find_object(Given) or Given()
+        result = function(before | take(values), **values)
+        if inspect.iscoroutine(result):
+            result = asyncio.run(result)
+        return int(result or 0)
+
+    decorated: Callable[..., Any] = callback
+    for option in reversed(SHARED):
+        decorated = option(decorated)
+    return click.command(function.__name__)(decorated)

@@ -1,0 +1,113 @@
+"""From an exception to what the user reads and the shell gets: one sentence, one exit code."""
+
+from __future__ import annotations
+
+import json
+import sys
+import traceback
+
+import click
+
+from callslip.cli.safe_text import visible
+from callslip.errors import (
+    Busy,
+    CallslipError,
+    CommitUnknown,
+    Fenced,
+    LogBroken,
+    ModelError,
+    Moved,
+    StateRefused,
+    UsageError,
+)
+
+DONE, ERROR, USAGE, WAITING, BUSY, BROKEN, MODEL, STOPPED, INTERRUPTED = 0, 1, 2, 3, 4, 5, 6, 7, 130
+
+EXIT_CODES = {
+    DONE: "done",
+    ERROR: "it failed; the sentence says what is safe and what to do",
+    USAGE: "it can't be done as asked: options, configuration, an unknown name, a wait that is closed",
+    WAITING: "the session waits for an answer (`callslip waits`)",
+    BUSY: "another process drives the session",
+    BROKEN: "closed: the log is broken, or the state folder not safe",
+    MODEL: "the model gave no usable answer; resume to ask again",
+    STOPPED: "the session was stopped, or used up its steps",
+    INTERRUPTED: "interrupted",
+}
+
+RUN_CODES = {"finished": DONE, "waiting": WAITING, "stopped": STOPPED}
+"""Exit codes by how a run ended."""
+
+_BY_CLASS: tuple[tuple[tuple[type[CallslipError], ...], int], ...] = (
+    ((Busy, Fenced, Moved), BUSY),
+    ((LogBroken, CommitUnknown, StateRefused), BROKEN),
+    ((ModelError,), MODEL),
+    ((UsageError,), USAGE),
+)
+
+
+def exit_code(error: BaseException) -> int:
+    """The exit code by the error's class."""
+    if isinstance(error, KeyboardInterrupt | click.Abort):
+        return INTERRUPTED
+    if isinstance(error, click.UsageError):
+        return USAGE
+    return next((code for classes, code in _BY_CLASS if isinstance(error, classes)), ERROR)
+
+
+def report(error: BaseException, *, as_json: bool, debug: bool) -> int:
+    """Tell of the error, and give its exit code.
+
+    In JSON it goes to standard output, so that a program reading it always finds one document there.
+    """
+    code = exit_code(error)
+    if debug:
+        click.echo("".join(visible(line, lines=True) for line in traceback.format_exception(error)), err=True, nl=False)
+    if as_json:
+        click.echo(json.dumps({"error": _described(error)}))
+        return code
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        click.echo(error.format_message(), err=True)
+        return code
+    click.echo(f"{click.style('callslip:', bold=True)} {_sentence(error, debug=debug)}", err=True)
+    return code
+
+
+def _described(error: BaseException) -> dict[str, object]:
+    if isinstance(error, CallslipError):
+        retryable = bool(getattr(error, "can_retry", error.retryable))
+        return {"code": error.code, "message": str(error), "layer": error.layer, "retryable": retryable}
+    names = {USAGE: "usage", INTERRUPTED: "interrupted"}
+    name = names.get(exit_code(error), "unexpected")
+    return {"code": name, "message": _message(error), "layer": "runtime", "retryable": False}
+
+
+def _sentence(error: BaseException, *, debug: bool) -> str:
+    text = visible(" ".join(_message(error).split()))
+    if isinstance(error, click.UsageError) and error.ctx is not None:
+        return f"{text} See `{error.ctx.command_path} --help`."
+    if isinstance(error, CallslipError | click.ClickException | click.Abort | KeyboardInterrupt) or debug:
+        return text
+    return f"{text} Whatever is in the log stays safe. Run it again with --debug to see where it happened."
+
+
+def _message(error: BaseException) -> str:
+    if isinstance(error, click.ClickException):
+        return error.format_message()
+    if isinstance(error, click.Abort | KeyboardInterrupt):
+        return "Interrupted."
+    if isinstance(error, CallslipError):
+        return str(error)
+    if isinstance(error, OSError) and error.strerror:
+        where = f" ({error.filename})" if error.filename else ""
+        return f"The system refused: {error.strerror}{where}."
+    return f"Something unexpected happened ({type(error).__name__}: {str(error)[:300]})."
+
+
+def flush() -> None:
+    """Write out what is still held back; a reader that has gone is no error."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            continue

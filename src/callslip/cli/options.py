@@ -1,0 +1,48 @@
+"""The options that every command takes, and what was given of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+_FOLDER = click.Path(path_type=Path)
+
+SHARED: tuple[Callable[[Any], Any], ...] = (
+    click.option("--app", metavar="NAME", help="The Runtime: module:attribute or file.py:attribute."),
+    click.option("--state", type=_FOLDER, metavar="FOLDER", help="The state folder."),
+    click.option("--project", type=_FOLDER, metavar="FOLDER", help="The folder of callslip.toml; default: upwards."),
+    click.option("--json", "as_json", is_flag=True, help="Answer in JSON."),
+    click.option("--debug", is_flag=True, help="Show the whole traceback of an error."),
+)
+NAMES = ("app", "state", "project", "as_json", "debug")
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """What was said on the command line beside the command's own options."""
+
+    app: str | None = None
+    state: Path | None = None
+    project: Path | None = None
+    as_json: bool = False
+    debug: bool = False
+
+    def __or__(self, later: Given) -> Given:
+        """This, with what ``later`` says put over it: an option may stand before the command or after it."""
+        return Given(**{name: getattr(later, name) or getattr(self, name) for name in NAMES})
+
+    def command(self, *words: str) -> str:
+        """A command line that reaches the same project, for the user to copy."""
+        places = {"--app": self.app, "--state": self.state, "--project": self.project}
+        options = [part for name, value in places.items() if value is not None for part in (name, str(value))]
+        return shlex.join(["callslip", *words, *options])
+
+
+def take(values: dict[str, Any]) -> Given:
+    """Take the shared options out of a command's values."""
+    return Given(**{name: values.pop(name) for name in NAMES})

@@ -1,0 +1,42 @@
+"""Open waits on the screen, each with the command line that answers it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from callslip.cli import look, moments
+from callslip.cli.options import Given
+from callslip.cli.safe_text import one_line
+from callslip.core.wait import Wait, WaitKind
+
+_VERDICTS = "happened|did-not-happen|give-up"
+
+
+def print_waits(given: Given, waits: Sequence[Wait], *, say: bool = True) -> None:
+    """Each wait: what it is, why, since when, and how it is answered. ``say=False`` puts it on standard error."""
+    line = look.say if say else look.aside
+    for wait in waits:
+        about = look.paint(one_line(wait.tool), bold=True) + " " if wait.tool else ""
+        line(f"{look.mark('wait')} {about}{wait.kind.value}: {one_line(wait.reason)}")
+        if wait.arguments is not None:
+            line("  " + look.cut(one_line(json.dumps(wait.arguments, ensure_ascii=False)), _room()), dim=True)
+        since = f"{one_line(wait.session)}, {moments.age(wait.opened_at)}"
+        line(f"  {since}{f', goes on {moments.age(wait.wake_at)}' if wait.wake_at is not None else ''}", dim=True)
+        line("  " + answer(given, wait))
+
+
+def answer(given: Given, wait: Wait) -> str:
+    """The command line that answers the wait."""
+    if wait.kind is WaitKind.PARKED:
+        return f"{given.command('resolve', wait.id)} {_VERDICTS} --reason '…'"
+    if wait.kind is WaitKind.CLIENT:
+        return f"{given.command('submit', wait.id)} --result JSON"
+    if wait.kind is WaitKind.WORKSPACE:
+        return f"{given.command('resolve', wait.id, 'accept')}"
+    return f"nobody needs to answer; after it {given.command('resume', wait.session)} goes on"
+
+
+def _room() -> int | None:
+    columns = look.columns()
+    return None if columns is None else columns - 2

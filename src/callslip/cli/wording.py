@@ -1,0 +1,55 @@
+"""Events in a few words, the same in the live view and in the timeline."""
+
+from __future__ import annotations
+
+from callslip.cli.moments import span
+from callslip.core.events.attempt_failed import AttemptFailed
+from callslip.core.events.function_response import FunctionResponse
+from callslip.core.events.run_started import RunStarted
+from callslip.core.events.tool_dispatch import ToolDispatch
+from callslip.core.result import Effect, Status
+
+_ENDED = {
+    "first": "the first run",
+    "released": "the run before had ended",
+    "lock_free": "taken over after a crash: the owner before, and all it had started, was seen to have ended",
+    "rebooted": "taken over after a crash: the machine has restarted since",
+    "elsewhere": "taken over from another machine: nothing was seen of its owner, so only deadlines count",
+    "still_running": "taken over after a crash: the owner before has ended, but something it started still runs",
+}
+
+
+def dispatched(event: ToolDispatch) -> str:
+    """What T1 promises."""
+    parts = [f"attempt {event.attempt}", f"risk {event.risk}", f"recovery {event.recovery}"]
+    if event.client_owned:
+        parts.append("run by its client")
+    return ", ".join(parts)
+
+
+def settled(event: FunctionResponse, since_dispatch: int | None) -> str:
+    """What T2 says: status, code, effect, how long."""
+    said = event.status.value if event.error_code in (None, event.status.value) else f"{event.status} ({event.error_code})"
+    parts = [said]
+    if event.lane == "settled" and event.effect is not Effect.NONE:
+        parts.append(f"effect {event.effect}")
+    took = event.duration_ms if event.duration_ms is not None else since_dispatch
+    if took is not None:
+        parts.append(span(took))
+    if event.truncated:
+        parts.append("cut for the model")
+    return ", ".join([*parts, *event.notes])
+
+
+def settled_mark(event: FunctionResponse) -> str:
+    return "ok" if event.status is Status.SUCCESS else "bad"
+
+
+def attempt_failed(event: AttemptFailed) -> str:
+    return f"attempt {event.attempt} ended without an answer: {event.code}, effect {event.effect}"
+
+
+def run_began(event: RunStarted) -> str:
+    """How a run began, and how the one before was seen to have ended."""
+    return _ENDED.get(event.parent_ended, event.parent_ended)
+

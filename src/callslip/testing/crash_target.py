@@ -1,0 +1,112 @@
+"""The reference target of crash runs: one tool for each way to recover, alike in all but their declaration.
+
+Two calls side by side, then one whose result is large enough for a blob, then the answer.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from callslip.application import Runtime
+from callslip.core import canon
+from callslip.core.events.tool_dispatch import Evidence
+from callslip.ports.context import Context
+from callslip.ports.executor import ProbeAnswer
+from callslip.providers.scripted import Scripted, calling
+from callslip.runtime.parts import Limits
+from callslip.sources.functions import Tool, tool
+from callslip.testing.crash_scenario import Place, Scenario
+from callslip.testing.effects import Effects
+
+VARIANTS = ("idempotent", "probe", "evidence", "never_write", "never_read", "client")
+BLOB_SIZE = 6000
+
+
+def scenario(place: Place) -> Scenario:
+    """A turn with three calls of the variant's tool."""
+    one = place.variant
+    model = Scripted(
+        [
+            calling((one, {"item": "a"}), (one, {"item": "b"})),
+            calling((one, {"item": "c", "size": BLOB_SIZE})),
+            "Done.",
+        ]
+    )
+    runtime = Runtime(
+        tools=tools(place.effects),
+        model=model,
+        state=place.state,
+        policy={"dangerous": "allow"},
+        limits=Limits(poll=0.02, grace=2.0),
+    )
+    return Scenario(runtime=runtime, text="Do it.", client=lambda _: {"data": "x" * BLOB_SIZE})
+
+
+def tools(effects: Effects) -> list[Tool]:
+    """All of them, having their effects through ``effects``."""
+    return [_idempotent(effects), _probe(effects), _evidence(effects), *_never(effects), _client()]
+
+
+def _do(effects: Effects, context: Context, name: str, item: str, size: int) -> dict[str, Any]:
+    taken = effects.take(context, name, target=item, value=f"{item} was done")
+    return taken | {"data": "x" * size}
+
+
+def _idempotent(effects: Effects) -> Tool:
+    @tool(risk="write", recovery="idempotent", local_effect=True)
+    async def idempotent(item: str, context: Context, size: int = 0) -> dict[str, Any]:
+        """Do something that the service does once per idempotency key."""
+        return _do(effects, context, "idempotent", item, size)
+
+    return idempotent
+
+
+def _probe(effects: Effects) -> Tool:
+    def asked(context: Context, item: str, size: int = 0) -> ProbeAnswer:
+        there = effects.happened(context.idempotency_key)
+        return ProbeAnswer(happened=there is not None, result={"target": item, "data": "x" * size})
+
+    @tool(risk="dangerous", recovery="probe", local_effect=True, probe=asked)
+    def probe(item: str, context: Context, size: int = 0) -> dict[str, Any]:
+        """Do something that can be asked for afterwards."""
+        return _do(effects, context, "probe", item, size)
+
+    return probe
+
+
+def _evidence(effects: Effects) -> Tool:
+    def now(target: str) -> str:
+        return canon.digest(effects.value(target).encode())
+
+    def before(item: str, size: int = 0) -> Evidence:
+        return Evidence(target=item, before=now(item), after=canon.digest(f"{item} was done".encode()))
+
+    @tool(risk="write", recovery="evidence", local_effect=True, prepare=before, digest=now)
+    def evidence(item: str, context: Context, size: int = 0) -> dict[str, Any]:
+        """Change something whose state before and after is known."""
+        return _do(effects, context, "evidence", item, size)
+
+    return evidence
+
+
+def _never(effects: Effects) -> list[Tool]:
+    @tool(risk="dangerous", recovery="never", local_effect=True)
+    def never_write(item: str, context: Context, size: int = 0) -> dict[str, Any]:
+        """Do something that nobody can ask about."""
+        return _do(effects, context, "never_write", item, size)
+
+    @tool(risk="read", recovery="never", local_effect=True)
+    async def never_read(item: str, context: Context, size: int = 0) -> dict[str, Any]:
+        """Only look; the counter counts the looks."""
+        return _do(effects, context, "never_read", item, size)
+
+    return [never_write, never_read]
+
+
+def _client() -> Tool:
+    @tool(risk="write", recovery="never", client_owned=True)
+    def client(item: str, size: int = 0) -> dict[str, Any]:
+        """Runs at the client."""
+        raise NotImplementedError
+
+    return client
