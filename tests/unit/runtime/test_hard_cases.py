@@ -1,0 +1,176 @@
+"""What happens when two hands reach for one call, a commit fails, or something of an attempt goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import pytest
+
+from callslip import Runtime, tool
+from callslip.core.event import draft
+from callslip.core.events.late_outcome import LateOutcome
+from callslip.core.events.run_started import RunStarted
+from callslip.core.events.tool_dispatch import ToolDispatch
+from callslip.core.result import Status
+from callslip.errors import Busy, LedgerUnavailable, LogBroken
+from callslip.ledgers.memory import MemoryLedger
+from callslip.runtime.parts import Limits
+
+pytestmark = pytest.mark.anyio
+
+
+def call(tool_name: str, **arguments):
+    return {"name": tool_name, "input": arguments}
+
+
+async def records(runtime, kind, session="s"):
+    return [r.record.event for r in await runtime.parts.ledger.read(session) if isinstance(r.record.event, kind)]
+
+
+async def test_one_step_dispatched_twice_at_once_runs_once(runtime, world):
+    world.gate.set()
+    step = [call("pay", cents=1), call("slow", name="x")]
+    first = asyncio.create_task(runtime.dispatch(step, session="s", step="1"))
+    await asyncio.sleep(0)
+    results = await asyncio.gather(
+        first, *[runtime.dispatch(step, session="s", step="1") for _ in range(5)], return_exceptions=True
+    )
+    batches = [result for result in results if not isinstance(result, Busy)]
+    assert len({batch.results for batch in batches}) == 1
+    assert world.effects["pay"] == 1
+    assert len(await records(runtime, ToolDispatch)) == 2
+
+
+async def test_two_tasks_never_own_one_session(runtime, world):
+    results = await asyncio.gather(
+        *[runtime.dispatch([call("add", a=n, b=0)], session="s", step=str(n)) for n in range(4)],
+        return_exceptions=True,
+    )
+    assert sum(not isinstance(result, Exception) for result in results) >= 1
+    assert len(await records(runtime, RunStarted)) == 1
+
+
+@pytest.mark.requirement("RECO-05")
+async def test_an_idempotent_call_whose_t2_failed_goes_on_at_once_in_the_same_process(world):
+    class Flaky(MemoryLedger):
+        failing = True
+
+        async def append(self, session, drafts, **how):
+            if self.failing and any(d.record.event.__struct_config__.tag == "function_response" for d in drafts):
+                raise LedgerUnavailable("The disk is full. Nothing was written.")
+            return await super().append(session, drafts, **how)
+
+    async with Runtime(tools=world.tools()) as runtime:
+        runtime.parts.ledger = Flaky()
+        with pytest.raises(LedgerUnavailable):
+            await runtime.dispatch([call("put", text="x")], session="s", step="1")
+        runtime.parts.ledger.failing = False
+        batch = await runtime.dispatch([call("put", text="x")], session="s", step="1")
+    assert (batch.results[0].status, batch.results[0].attempt) == (Status.SUCCESS, 2)
+    assert world.keys[0] == world.keys[1]
+
+
+@pytest.mark.requirement("LEDG-06")
+async def test_nothing_is_written_that_could_not_be_read_back(runtime):
+    await runtime.dispatch([call("pay", cents=1)], session="s", step="1")
+    drive = runtime._held["s"]
+    (t1,) = await records(runtime, ToolDispatch)
+    before = (await runtime.parts.ledger.heads("s"))[0].seq
+    with pytest.raises(LogBroken):
+        await drive.append(t1)
+    assert (await runtime.parts.ledger.heads("s"))[0].seq == before
+
+
+@pytest.mark.requirement("RESI-03")
+class TestWhatCantBeEnded:
+    async def test_a_thread_that_goes_on_is_late_and_its_call_is_not_repeated_beside_it(self):
+        go, ran = threading.Event(), []
+
+        @tool(risk="write", recovery="idempotent", local_effect=True, timeout=0.02)
+        def stubborn() -> str:
+            """Stubborn."""
+            ran.append(1)
+            go.wait(10)
+            return "late"
+
+        async with Runtime(tools=[stubborn], limits=Limits(grace=0.02)) as runtime:
+            batch = await runtime.dispatch([call("stubborn")], session="s", step="1")
+            assert batch.results[0].error_code == "parked"
+            assert "still runs" in batch.results[0].error_message
+            assert len(ran) == 1
+            go.set()
+            for _ in range(500):
+                late = await records(runtime, LateOutcome)
+                if late:
+                    break
+                await asyncio.sleep(0.01)
+            assert [event.ok for event in late] == [True]
+
+    async def test_a_coroutine_that_swallows_its_cancellation(self):
+        end = asyncio.Event()
+
+        @tool(risk="read", timeout=0.02)
+        async def deaf() -> str:
+            """Deaf."""
+            while not end.is_set():
+                try:
+                    await end.wait()
+                except asyncio.CancelledError:
+                    continue
+            return "late"
+
+        async with Runtime(tools=[deaf], limits=Limits(grace=0.02)) as runtime:
+            batch = await runtime.dispatch([call("deaf")], session="s", step="1")
+            assert batch.results[0].status is Status.TIMEOUT
+            assert runtime.parts.left_behind[0].still_running
+            end.set()
+            for _ in range(500):
+                if await records(runtime, LateOutcome):
+                    break
+                await asyncio.sleep(0.01)
+            assert not runtime.parts.left_behind[0].still_running
+
+    @pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), GeneratorExit()])
+    async def test_whatever_a_tool_raises_takes_nobody_down(self, error):
+        @tool(risk="read")
+        async def leave() -> str:
+            """Leave."""
+            raise error
+
+        @tool(risk="read")
+        async def stay() -> str:
+            """Stay."""
+            return "here"
+
+        async with Runtime(tools=[leave, stay]) as runtime:
+            batch = await runtime.dispatch([call("leave"), call("stay")], session="s", step="1")
+        assert [outcome.status.value for outcome in batch.results] == ["fatal_error", "success"]
+
+
+async def test_types_that_refuse_valid_arguments_refuse_before_the_dispatch():
+    from typing import Annotated
+
+    from pydantic import AfterValidator
+
+    def even(value: int) -> int:
+        if value % 2:
+            raise ValueError("must be even")
+        return value
+
+    @tool(risk="write")
+    async def halve(n: Annotated[int, AfterValidator(even)]) -> int:
+        """Halve."""
+        return n // 2
+
+    async with Runtime(tools=[halve]) as runtime:
+        batch = await runtime.dispatch([call("halve", n=3)], session="s", step="1")
+        assert batch.results[0].status is Status.INVALID_ARGUMENTS
+        assert not await records(runtime, ToolDispatch)
+
+
+def test_lone_surrogates_never_break_a_record():
+    from callslip.core.events.user_message import UserMessage
+
+    made = draft(UserMessage(text="a\ud800b"), at=1, by="\udfff", epoch=0, run="")
+    assert made.record.event.text == "a�b"
