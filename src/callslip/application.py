@@ -210,6 +210,8 @@ class Runtime:
         Raises:
             StepConflict: the step is there with other calls. StillWaiting: an earlier step still waits.
         """
+        if not calls:
+            return Batch(session=session, step=step, results=(), waits=(), texts=())
         drive = await self._hold(session)
         try:
             await record_step(drive, calls, step=step, visible=self.parts.catalogue.visible(visible))

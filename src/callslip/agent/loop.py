@@ -160,7 +160,6 @@ async def _end(
     try:
         await drive.append(RunEnded(status=status, reason=reason), judged=drive.state.outsider_seq)
     except Moved:
-        await drive.refresh()
         return None
     return Ended(status=status, text=text, reason=reason)
 

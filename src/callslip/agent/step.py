@@ -20,7 +20,7 @@ from callslip.runtime.live import ModelText
 from callslip.sessions.project import project
 
 
-class Interrupted(Exception):  # noqa: N818 - a signal between two functions, not an error
+class Interrupted(Exception):
     """The request was given up because somebody asked the session to stop. Nothing of it was recorded."""
 
 

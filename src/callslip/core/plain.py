@@ -13,12 +13,12 @@ import enum
 import math
 import pathlib
 import reprlib
+import sys
 import uuid
 from collections.abc import Mapping, Set as AbstractSet
 from typing import Any
 
 import msgspec
-import pydantic
 
 from callslip.core import canon
 
@@ -84,7 +84,7 @@ class _Walk:
             return self.visit(int(value) if isinstance(value, int) else float(value), depth + 1)
         if isinstance(value, str):
             return self.text(str.__str__(value))
-        if isinstance(value, pydantic.BaseModel):
+        if _is_model(value):
             return self.visit(value.model_dump(mode="python"), depth + 1)
         if isinstance(value, msgspec.Struct):
             return self.visit(msgspec.structs.asdict(value), depth + 1)
@@ -131,3 +131,9 @@ class _Walk:
         except Exception:  # noqa: BLE001 - a hostile __repr__
             text = "?"
         return {"$text": canon.scrub(text), "$type": type(value).__name__}
+
+
+def _is_model(value: Any) -> bool:
+    """A pydantic model. Without pydantic loaded there is none, and this is no reason to load it."""
+    pydantic = sys.modules.get("pydantic")
+    return pydantic is not None and isinstance(value, pydantic.BaseModel)

@@ -46,7 +46,7 @@ class OwnerLocks:
                     f"The lock {path.name} can't be taken ({error.strerror}). Nothing was written. "
                     "Check that the state folder is writable."
                 ) from error
-            os.environ[MARK] = owner.id
+            os.environ[MARK] = ",".join([*_marks(os.environ.get(MARK, "")), owner.id])
             self._me = owner
         return self._me
 
@@ -55,8 +55,11 @@ class OwnerLocks:
         if self._fd is not None and self._me is not None:
             self._path(self._me).unlink(missing_ok=True)
             os.close(self._fd)
-            if os.environ.get(MARK) == self._me.id:
-                del os.environ[MARK]
+            left = [mark for mark in _marks(os.environ.get(MARK, "")) if mark != self._me.id]
+            if left:
+                os.environ[MARK] = ",".join(left)
+            else:
+                os.environ.pop(MARK, None)
         self._fd = self._me = None
 
     def liveness(self, owner: Owner) -> Liveness:
@@ -106,18 +109,30 @@ class OwnerLocks:
 
 def descendants(owner_id: str) -> list[int]:
     """Process ids that carry the owner's mark, except this process."""
-    mark = f"{MARK}={owner_id}".encode()
     found = []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit() or int(entry.name) == os.getpid():
             continue
         try:
-            environment = (entry / "environ").read_bytes().split(b"\0")
-            if mark in environment and b") Z " not in (entry / "stat").read_bytes():
+            if owner_id in _marks(_environment(entry)) and b") Z " not in (entry / "stat").read_bytes():
                 found.append(int(entry.name))
         except (FileNotFoundError, ProcessLookupError, PermissionError):
             continue
     return found
+
+
+def _environment(process: Path) -> str:
+    """The process's mark, as it was when its program was started."""
+    prefix = f"{MARK}=".encode()
+    for variable in (process / "environ").read_bytes().split(b"\0"):
+        if variable.startswith(prefix):
+            return variable[len(prefix) :].decode(errors="replace")
+    return ""
+
+
+def _marks(value: str) -> list[str]:
+    """A process may carry several marks: of each owner in it, and of the owners it descends from."""
+    return [mark for mark in value.split(",") if mark]
 
 
 def host_id() -> str:

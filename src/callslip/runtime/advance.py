@@ -39,42 +39,58 @@ def actionable(drive: Drive, call: CallState, *, first: bool) -> bool:
 async def advance(drive: Drive, call: CallState, stop: asyncio.Future[None]) -> None:
     """Act until the call is answered or waits."""
     ended_here = False
-    for attempt in range(crash.MAX_ATTEMPTS * 4):
-        now = drive.parts.clock.now()
-        conclusion = crash.judge(call, now=now, ended_here=ended_here)
-        match conclusion:
-            case crash.Reuse() | crash.AwaitVerdict() | crash.AwaitClient():
-                return
-            case crash.GateAgain():
-                made = await dispatch(drive, call, stop)
-                if not made.begun:
-                    return
-                ended_here = made.ended
-            case crash.Again():
-                repeated = await _again(drive, call, stop, attempt)
-                if repeated is None:
-                    return
-                ended_here = repeated
-            case crash.AskProbe():
-                conclusion = await recover.ask_probe(drive, call)
-            case crash.CompareEvidence():
-                conclusion = await recover.compare_evidence(drive, call)
-            case crash.Settle():
-                await recover.settle(drive, call, conclusion)
-            case crash.SettleByVerdict():
-                await recover.settle_by_verdict(drive, call)
-            case crash.WaitUntil():
-                if not await _wait(drive, call, conclusion, stop):
-                    return
-        if isinstance(conclusion, crash.Park):
-            await recover.park(drive, call, conclusion)
+    for round_ in range(crash.MAX_ATTEMPTS * 4):
+        try:
+            ended = await _act(drive, call, stop, ended_here=ended_here, round_=round_)
+        except Moved:
+            continue  # somebody outside was quicker; what they said is folded now
+        if ended is None:
             return
-    await recover.park(
-        drive, call, crash.Park(code="attempts_exhausted", reason="it could not be brought to an end in many tries")
-    )
+        ended_here = ended
+    reason = "it could not be brought to an end in many tries"
+    await recover.park(drive, call, crash.Park(code="attempts_exhausted", reason=reason))
 
 
-async def _again(drive: Drive, call: CallState, stop: asyncio.Future[None], round_: int) -> bool | None:
+async def _act(
+    drive: Drive, call: CallState, stop: asyncio.Future[None], *, ended_here: bool, round_: int
+) -> bool | None:
+    """Ask the crash table once and do what it says.
+
+    Returns:
+        ``None`` when nothing is left to do now; else whether the latest attempt is known to have ended here.
+
+    Raises:
+        Moved: an outsider's record came in; judge again.
+    """
+    judged = drive.state.outsider_seq
+    conclusion = crash.judge(call, now=drive.parts.clock.now(), ended_here=ended_here)
+    match conclusion:
+        case crash.GateAgain():
+            made = await dispatch(drive, call, stop)
+            return made.ended if made.begun else None
+        case crash.Again():
+            return await _again(drive, call, stop, round_, judged)
+        case crash.AskProbe():
+            conclusion = await recover.ask_probe(drive, call, judged)
+        case crash.CompareEvidence():
+            conclusion = await recover.compare_evidence(drive, call, judged)
+        case crash.Settle():
+            await recover.settle(drive, call, conclusion, judged)
+        case crash.SettleByVerdict():
+            await recover.settle_by_verdict(drive, call, judged)
+        case crash.WaitUntil():
+            return ended_here if await _wait(drive, call, conclusion, stop) else None
+        case crash.Reuse() | crash.AwaitVerdict() | crash.AwaitClient():
+            return None
+        case crash.Park():
+            pass
+    if isinstance(conclusion, crash.Park):
+        await recover.park(drive, call, conclusion)
+        return None
+    return ended_here
+
+
+async def _again(drive: Drive, call: CallState, stop: asyncio.Future[None], round_: int, judged: int) -> bool | None:
     """Repeat, within the run's own measure; ``None`` when the call was parked, or left to the next run, instead."""
     if not await recover.can_act(drive, call):
         await recover.park(drive, call, recover.GONE)
@@ -89,11 +105,7 @@ async def _again(drive: Drive, call: CallState, stop: asyncio.Future[None], roun
         return None
     if made_here:
         await drive.parts.clock.sleep(_PAUSE * 2 ** (made_here - 1))
-    while True:
-        try:
-            return (await again(drive, call, stop)).ended
-        except Moved:
-            await drive.refresh()
+    return (await again(drive, call, stop, judged)).ended
 
 
 async def _wait(drive: Drive, call: CallState, until: crash.WaitUntil, stop: asyncio.Future[None]) -> bool:

@@ -174,8 +174,8 @@ class Answers:
         )
 
     async def _json(self, value: Any) -> Any:
-        text = self._parts.redactor.clean(canon.canonical(to_plain(value).value).decode())
-        return await payloads.store(self._parts.blobs, text.encode())
+        text = self._parts.redactor.clean_json(canon.canonical(to_plain(value).value))
+        return await payloads.store(self._parts.blobs, text)
 
     async def _decide(self, session: str, judge: Callable[[SessionState], Sequence[Event]], by: str) -> Sequence[Any]:
         for _ in range(_TRIES):

@@ -72,8 +72,8 @@ async def dispatch(drive: Drive, call: CallState, stop: asyncio.Future[None]) ->
                     continue
             try:
                 return await _attempt(drive, call, verdict, claims, stop, judged)
-            except Moved:  # an outsider said something since it was judged: read it, judge again
-                await drive.refresh()
+            except Moved:  # an outsider said something since it was judged: judge again
+                continue
 
 
 async def _judge(drive: Drive, call: CallState) -> Passed | Refusal:
@@ -119,7 +119,7 @@ async def _attempt(
     return await _shielded(_effect(drive, passed.entry, t1, passed.arguments.value, stop), stop)
 
 
-async def again(drive: Drive, call: CallState, stop: asyncio.Future[None]) -> Attempted:
+async def again(drive: Drive, call: CallState, stop: asyncio.Future[None], judged: int) -> Attempted:
     """Repeat a dispatched call whose outcome is unknown, as declared safe: same key, same arguments, new attempt.
 
     The caller has made sure, with :func:`recorded`, that the tool of today can still take it.
@@ -136,7 +136,7 @@ async def again(drive: Drive, call: CallState, stop: asyncio.Future[None]) -> At
     failed = [] if call.failed is not None else [_interrupted(call)]
     async with drive.parts.claims.holding(dispatch.claims):
         failpoint.hit("dispatch.before")
-        await drive.append(*failed, t1, judged=drive.state.outsider_seq)
+        await drive.append(*failed, t1, judged=judged)
         failpoint.hit("dispatch.after")
         return await _shielded(_effect(drive, entry, t1, arguments, stop), stop)
 
@@ -269,7 +269,7 @@ def _keep(task: asyncio.Task[None]) -> None:
 
 async def _record_late(drive: Drive, t1: ToolDispatch, value: Any, error: BaseException | None) -> None:
     parts = drive.parts
-    text = parts.redactor.clean(canon.canonical(to_plain(value).value).decode()).encode()
+    text = parts.redactor.clean_json(canon.canonical(to_plain(value).value))
     event = LateOutcome(
         call_id=t1.call_id,
         attempt=t1.attempt,

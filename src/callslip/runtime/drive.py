@@ -43,15 +43,27 @@ class Drive:
     async def append(self, *events: Event, judged: int | None = None) -> Sequence[Stored]:
         """Append events, all or none; durable and folded when this returns.
 
-        ``judged`` names the last outsider's record that was known when this was decided: the append is refused as
-        :class:`Moved` when a newer one is there, even if it has been folded since.
+        Every append is rehearsed against all that is in the log, what came from outside included. ``judged`` names
+        the last outsider's record that was known when the caller decided: a newer one refuses the append.
+
+        Raises:
+            Moved: something newer than ``judged`` is there, and has been folded. Fenced, LedgerUnavailable,
+            CommitUnknown. LogBroken: the log with these events could not be true; nothing was written.
         """
         at = self.parts.clock.now()
         drafts = [draft(event, at=at, by=self._owner, epoch=self.epoch, run=self.run) for event in events]
-        fold.rehearse(self.state, drafts)
-        stored = await self.parts.ledger.append(self.session, drafts, epoch=self.epoch, folded=judged)
-        await self._take(stored)
-        return stored
+        while True:
+            folded = self.state.outsider_seq
+            if judged is not None and judged < folded:
+                raise Moved
+            fold.rehearse(self.state, drafts)
+            try:
+                stored = await self.parts.ledger.append(self.session, drafts, epoch=self.epoch, folded=folded)
+            except Moved:
+                await self.refresh()
+                continue
+            await self._take(stored)
+            return stored
 
     def pause(self) -> None:
         """Begin nothing new in this run, and end it at the next boundary."""
@@ -64,9 +76,8 @@ class Drive:
             try:
                 await self.append(RunEnded(status="idle"), judged=self.state.outsider_seq)
             except Moved:
-                await self.refresh()
-            else:
-                return
+                continue
+            return
 
     async def refresh(self) -> None:
         """Take in what others have appended."""

@@ -152,7 +152,7 @@ async def success(
     notes = list(plain.notes)
     if output is not None:
         notes += _mismatch(output, plain.value)
-    text = parts.redactor.clean(canon.canonical(plain.value).decode()).encode()
+    text = parts.redactor.clean_json(canon.canonical(plain.value))
     evidence = list(result.evidence)
     for reference, data in artifacts:
         await parts.blobs.put(data)

@@ -29,7 +29,7 @@ async def can_act(drive: Drive, call: CallState) -> bool:
     return entry is not None
 
 
-async def ask_probe(drive: Drive, call: CallState) -> crash.Conclusion:
+async def ask_probe(drive: Drive, call: CallState, judged: int) -> crash.Conclusion:
     """Ask, and settle if it happened. A probe that raises, hangs or can't tell parks the call."""
     dispatch, entry, arguments = await recorded(drive, call)
     if entry is None:
@@ -47,13 +47,15 @@ async def ask_probe(drive: Drive, call: CallState) -> crash.Conclusion:
         return msgspec.structs.replace(conclusion, reason=why)
     if isinstance(conclusion, crash.Reuse):
         response = await outcome.success(drive.parts, dispatch, answer.result, output=entry.output)
-        await _answer(drive, call, msgspec.structs.replace(response, notes=(*response.notes, "settled by its probe")))
+        await _answer(
+            drive, call, msgspec.structs.replace(response, notes=(*response.notes, "settled by its probe")), judged
+        )
         return conclusion
-    await _nothing_happened(drive, call)
+    await _nothing_happened(drive, call, judged)
     return crash.GateAgain()
 
 
-async def compare_evidence(drive: Drive, call: CallState) -> crash.Conclusion:
+async def compare_evidence(drive: Drive, call: CallState, judged: int) -> crash.Conclusion:
     """Take the target's digest now, and settle if it is as the effect would have left it."""
     dispatch, entry, _ = await recorded(drive, call)
     if entry is None:
@@ -68,14 +70,14 @@ async def compare_evidence(drive: Drive, call: CallState) -> crash.Conclusion:
     if isinstance(conclusion, crash.Reuse):
         value = {"settled_by": "evidence", "target": dispatch.evidence.target, "sha256": now}
         response = await outcome.success(drive.parts, dispatch, value)
-        await _answer(drive, call, msgspec.structs.replace(response, notes=("settled by its evidence",)))
+        await _answer(drive, call, msgspec.structs.replace(response, notes=("settled by its evidence",)), judged)
     elif isinstance(conclusion, crash.Again):
-        await _nothing_happened(drive, call)
+        await _nothing_happened(drive, call, judged)
         return crash.GateAgain()
     return conclusion
 
 
-async def settle(drive: Drive, call: CallState, conclusion: crash.Settle) -> None:
+async def settle(drive: Drive, call: CallState, conclusion: crash.Settle, judged: int) -> None:
     """Answer a call that only reads, whose outcome was lost."""
     assert call.dispatch is not None
     message = {
@@ -96,10 +98,11 @@ async def settle(drive: Drive, call: CallState, conclusion: crash.Settle) -> Non
             attempt=call.dispatch.attempt,
             nonce=call.dispatch.nonce,
         ),
+        judged,
     )
 
 
-async def settle_by_verdict(drive: Drive, call: CallState) -> None:
+async def settle_by_verdict(drive: Drive, call: CallState, judged: int) -> None:
     """Answer a call by what its operator said: it happened, or nobody will ever know."""
     resolved = call.resolved
     assert resolved is not None
@@ -124,7 +127,7 @@ async def settle_by_verdict(drive: Drive, call: CallState) -> None:
             "Don't assume either; tell the user.",
             resolved=call.resolved_seq,
         )
-    await _answer(drive, call, response)
+    await _answer(drive, call, response, judged)
 
 
 async def park(drive: Drive, call: CallState, conclusion: crash.Park) -> None:
@@ -140,8 +143,8 @@ async def park(drive: Drive, call: CallState, conclusion: crash.Park) -> None:
     await drive.append(parked, wait)
 
 
-async def _answer(drive: Drive, call: CallState, response: FunctionResponse) -> None:
-    await drive.append(response, *closing(drive, call.call.call_id))
+async def _answer(drive: Drive, call: CallState, response: FunctionResponse, judged: int) -> None:
+    await drive.append(response, *closing(drive, call.call.call_id), judged=judged)
 
 
 def closing(drive: Drive, call_id: str) -> list[WaitClosed]:
@@ -153,7 +156,7 @@ def closing(drive: Drive, call_id: str) -> list[WaitClosed]:
     ]
 
 
-async def _nothing_happened(drive: Drive, call: CallState) -> None:
+async def _nothing_happened(drive: Drive, call: CallState, judged: int) -> None:
     """Record that the attempt did not happen; the gate then decides anew."""
     assert call.dispatch is not None
     failed = AttemptFailed(
@@ -163,4 +166,4 @@ async def _nothing_happened(drive: Drive, call: CallState) -> None:
         effect=Effect.NONE,
         code="did_not_happen",
     )
-    await drive.append(failed, *closing(drive, call.call.call_id))
+    await drive.append(failed, *closing(drive, call.call.call_id), judged=judged)

@@ -1,6 +1,5 @@
 """Secrets that must reach neither log nor model: those the runtime holds, and shapes that give themselves away.
 
-Works on JSON text as well as on plain text: no pattern can match a quote or a backslash, so JSON stays JSON.
 Shapes: vendor prefixes as documented by OpenAI, Anthropic, GitHub, Slack, AWS, Google and Stripe, JSON Web Tokens
 (RFC 7519) and PEM private keys (RFC 7468).
 """
@@ -10,8 +9,11 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 from urllib.parse import quote
+
+from callslip.core import canon
 
 _SHAPES = re.compile(
     r"sk-(?:ant-|proj-)?[A-Za-z0-9_-]{20,}"
@@ -42,6 +44,25 @@ class Redactor:
         if any(hint in text for hint in _HINTS):
             text = _SHAPES.sub("[redacted]", text)
         return text
+
+    def clean_json(self, text: bytes) -> bytes:
+        """Canonical JSON text without secrets, still JSON."""
+        whole = text.decode()
+        cleaned = self.clean(whole)
+        if cleaned == whole:
+            return text
+        # Cut at the level of strings: a secret made of digits must not tear a number apart.
+        return canon.canonical(_clean_strings(canon.parse(text), self.clean))
+
+
+def _clean_strings(value: Any, clean: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, dict):
+        return {clean(key): _clean_strings(item, clean) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_clean_strings(item, clean) for item in value]
+    return value
 
 
 def _spellings(secret: str) -> set[str]:

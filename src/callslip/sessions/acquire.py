@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Set
+from collections.abc import Set as AbstractSet
 
 from callslip import failpoint
 from callslip.core import fold, ids
@@ -26,7 +26,7 @@ async def acquire(
     parts: Parts,
     session: str,
     *,
-    active: Set[str],
+    active: AbstractSet[str],
     requester: str,
     workspace: WorkspaceIdentity | None = None,
     create: bool = True,
@@ -57,7 +57,7 @@ async def acquire(
     raise Busy(f"Several processes want session {session!r} at once. Nothing was written. Try again.")
 
 
-async def _prove_ended(parts: Parts, head: Head, active: Set[str]) -> str:
+async def _prove_ended(parts: Parts, head: Head, active: AbstractSet[str]) -> str:
     """How it is known that the last owner has ended, as it stands in run_started.
 
     Raises:
@@ -95,7 +95,7 @@ def _busy(head: Head, who: str) -> Busy:
     )
 
 
-async def _begin(  # noqa: PLR0917
+async def _begin(
     parts: Parts,
     state: SessionState,
     head: Head,

@@ -114,7 +114,7 @@ def tool(function: Callable[..., Any], /) -> Tool: ...
 
 
 @overload
-def tool(  # noqa: PLR0913 - one keyword per field of the declaration
+def tool(
     *,
     name: str | None = None,
     description: str | None = None,
@@ -211,7 +211,7 @@ def _check(spec: ToolSpec, own: Mapping[str, Any]) -> None:
         raise ToolDefinitionError(f"{spec.name}: {complaint}.")
 
 
-def _member(kind: type[Risk] | type[Recovery], value: str) -> Any:
+def _member(kind: type[Risk | Recovery], value: str) -> Any:
     try:
         return kind(value)
     except ValueError:
