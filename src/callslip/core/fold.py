@@ -82,7 +82,9 @@ def rehearse(state: SessionState, drafts: Sequence[Draft]) -> None:
         LogBroken: the log with these drafts could not be true.
     """
     trial = copy.copy(state)
-    trial.calls = {call_id: copy.copy(call) for call_id, call in state.calls.items()}
+    trial.calls = dict(state.calls)
+    for call_id in _touched(state, drafts):
+        trial.calls[call_id] = copy.copy(state.calls[call_id])
     trial.step = copy.copy(state.step)
     if trial.step is not None:
         trial.step.calls = list(trial.step.calls)
@@ -92,6 +94,13 @@ def rehearse(state: SessionState, drafts: Sequence[Draft]) -> None:
     trial.queued = list(state.queued)
     for seq, one in enumerate(drafts, start=state.seq + 1):
         apply(trial, Stored(seq=seq, digest=b"", record=one.record))
+
+
+def _touched(state: SessionState, drafts: Sequence[Draft]) -> set[str]:
+    """The calls that applying these drafts would change."""
+    if any(isinstance(one.record.event, RunStarted) for one in drafts):
+        return set(state.calls)
+    return {getattr(one.record.event, "call_id", None) for one in drafts} & state.calls.keys()
 
 
 def _check_outsider(state: SessionState, stored: Stored) -> None:
