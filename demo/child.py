@@ -19,7 +19,7 @@ ROOT = Path(__file__).parent.parent
 _PATIENCE = 60.0
 
 
-class ChildFailed(Exception):
+class ChildError(Exception):
     """The process did not do what the story needs; the text holds what it said on standard error."""
 
 
@@ -28,7 +28,7 @@ class Child:
 
     def __init__(self, name: str, arguments: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
         self.name = name
-        self._errors = tempfile.TemporaryFile()
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed in close()
         self._process = subprocess.Popen(
             list(arguments),
             cwd=ROOT,
@@ -49,23 +49,23 @@ class Child:
         """What it says next; ``None`` when it has said everything.
 
         Raises:
-            ChildFailed: nothing came in that time.
+            ChildError: nothing came in that time.
         """
         try:
             return self._lines.get(timeout=seconds)
         except queue.Empty:
-            raise ChildFailed(f"{self.name} said nothing for {seconds:.0f} s.{self.errors()}") from None
+            raise ChildError(f"{self.name} said nothing for {seconds:.0f} s.{self.errors()}") from None
 
     def until(self, kind: str, seconds: float = _PATIENCE) -> dict[str, Any]:
         """The next line of that kind; others are passed over.
 
         Raises:
-            ChildFailed: it ended without.
+            ChildError: it ended without.
         """
         while (line := self.next(seconds)) is not None:
             if line.get("kind") == kind:
                 return line
-        raise ChildFailed(f"{self.name} ended without the line {kind!r}.{self.errors()}")
+        raise ChildError(f"{self.name} ended without the line {kind!r}.{self.errors()}")
 
     def sigkill(self) -> int:
         """Kill it the hard way. Its exit status as the system tells it: minus the signal's number."""
@@ -76,12 +76,12 @@ class Child:
         """Its exit status.
 
         Raises:
-            ChildFailed: it does not end.
+            ChildError: it does not end.
         """
         try:
             return self._process.wait(_PATIENCE)
         except subprocess.TimeoutExpired:
-            raise ChildFailed(f"{self.name} does not end.{self.errors()}") from None
+            raise ChildError(f"{self.name} does not end.{self.errors()}") from None
 
     def errors(self) -> str:
         """What it said on standard error."""

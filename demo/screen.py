@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 import click
 
-WIDEST = 92
+WIDEST = 96
 NARROWEST = 60
 _MARGIN = "  "
-_LABEL = 13
+_LABEL = 15
 
 
 class Screen:
@@ -62,6 +62,15 @@ class Screen:
         for place, line in enumerate(lines):
             head = f"{label if place == 0 else '':<{_LABEL}}"
             self.line(click.style(head, dim=True) + click.style(line, fg=color, bold=bold, dim=dim))
+
+    def command(self, text: str) -> None:
+        """What a person types."""
+        self.line(f"{click.style('$', fg='cyan', bold=True)} {click.style(text, bold=True)}", rest=4)
+
+    def output(self, text: str) -> None:
+        """What the command answers, cut where it is long."""
+        room = self.width - 4
+        self.line(f"  {text if len(text) <= room else text[: room - 1] + '…'}", rest=2)
 
     def claim(self, holds: bool, text: str) -> None:
         """A claim that was just checked."""

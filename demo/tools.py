@@ -30,7 +30,7 @@ def office_tools(workspace: Path, bank: str) -> list[Tool]:
             return None
         try:
             return wire.ask(bank, "GET", f"/charges?key={context.idempotency_key}")
-        except wire.NotThere:
+        except wire.MissingError:
             return ProbeAnswer(happened=False)
 
     @tool(

@@ -28,8 +28,8 @@ def admits(requirement: str, version: str) -> bool:
         leading = next((place for place, number in enumerate(least) if number), 2)
         return found >= least and found[: leading + 1] == least[: leading + 1]
     if requirement.startswith(">="):
-        least, _, below = requirement.partition(",")
-        return parse(least) <= found < parse(below)
+        lowest, _, below = requirement.partition(",")
+        return parse(lowest) <= found < parse(below)
     return found == parse(requirement)
 
 

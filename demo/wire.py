@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 _SECONDS = 10
 
 
-class NotThere(Exception):
+class MissingError(Exception):
     """The bank answers that it has no such thing."""
 
 
@@ -21,7 +21,7 @@ def ask(
     """Send one request and read the answer.
 
     Raises:
-        NotThere: status 404. OSError: no answer. RuntimeError: any other status.
+        MissingError: status 404. OSError: no answer. RuntimeError: any other status.
     """
     where = urlsplit(base)
     connection = http.client.HTTPConnection(where.hostname or "", where.port, timeout=_SECONDS)
@@ -33,7 +33,7 @@ def ask(
     finally:
         connection.close()
     if answer.status == http.HTTPStatus.NOT_FOUND:
-        raise NotThere(path)
+        raise MissingError(path)
     if answer.status >= http.HTTPStatus.BAD_REQUEST:
         raise RuntimeError(f"{method} {path}: status {answer.status}")
     return json.loads(text)

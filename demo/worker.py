@@ -28,8 +28,6 @@ from callslip.runtime.live import Live, Recorded as Durable, Waiting
 from demo.app import rt
 from demo.parent import end_with_parent
 
-INSTANTS = ("effect.after", "settle.before")
-"""Named instants between an effect and its T2."""
 NOT_KILLED = 70
 _LONGEST_HOLD = 600
 
@@ -82,7 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("session")
     parser.add_argument("--text", help="what the user says; without it the session is resumed")
     parser.add_argument("--hold", default="", help="the tool at which to wait for the kill")
-    parser.add_argument("--instant", default=INSTANTS[0], choices=INSTANTS)
+    parser.add_argument("--instant", default="effect.after", choices=failpoint.NAMES)
     parser.add_argument("--model")
     parser.add_argument("--replies", type=Path)
     parser.add_argument("--record", type=Path)

@@ -117,7 +117,9 @@ def workspace(project: Project) -> list[Any]:
     if project.workspace is None:
         return []
     if not project.workspace.is_dir():
-        raise ConfigError(f"The workspace {project.workspace} is no folder. Nothing was started. Make it, or name another.")
+        raise ConfigError(
+            f"The workspace {project.workspace} is no folder. Nothing was started. Make it, or name another."
+        )
     return list(workspace_tools(project.workspace, forbidden=project.config.forbidden, state=project.state))
 
 
@@ -212,7 +214,7 @@ def _from_module(target: str, name: str, project: Project) -> ModuleType:
         why = "the project lies in the workspace, which tools write and nothing is imported from" if inside else ""
         raise ConfigError(
             f"The application {name!r} was not found{': ' + why if why else f' in {project.folder} or what is installed'}"
-            f". Nothing was started. Name its file instead, such as {target.replace('.', '/')}.py:{name.split(':')[-1]}."
+            f". Nothing was started. Name its file instead, such as {target.replace('.', '/')}.py:{name.rsplit(':', maxsplit=1)[-1]}."
         ) from error
     except BaseException as error:
         raise _unloadable(name, error, project.folder) from error

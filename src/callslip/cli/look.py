@@ -53,7 +53,7 @@ def mark(kind: str) -> str:
 
 def status(word: str) -> Cell:
     """A status in its colour."""
-    return Cell(word, _STATUS.get(word.split()[0] if word else ""))
+    return Cell(word, _STATUS.get(word.split(maxsplit=1)[0] if word else ""))
 
 
 def speaks_unicode() -> bool:

@@ -36,11 +36,11 @@ class Given:
         """This, with what ``later`` says put over it: an option may stand before the command or after it."""
         return Given(**{name: getattr(later, name) or getattr(self, name) for name in NAMES})
 
-    def command(self, *words: str) -> str:
-        """A command line that reaches the same project, for the user to copy."""
+    def command(self, *words: str, tail: str = "") -> str:
+        """A command line that reaches the same project, for the user to copy; ``tail`` is put in as it stands."""
         places = {"--app": self.app, "--state": self.state, "--project": self.project}
         options = [part for name, value in places.items() if value is not None for part in (name, str(value))]
-        return shlex.join(["callslip", *words, *options])
+        return " ".join(part for part in (shlex.join(["callslip", *words]), tail, shlex.join(options)) if part)
 
 
 def take(values: dict[str, Any]) -> Given:

@@ -1,4 +1,4 @@
-"""Text of models, tools and users, made safe to show: what would steer a terminal or mislead the eye is spelled out.
+r"""Text of models, tools and users, made safe to show: what would steer a terminal or mislead the eye is spelled out.
 
 Control characters, escape sequences, direction marks, invisible characters and lone surrogates come out as ``\\x1b``,
 ``\\u202e`` and the like. Source of the classes: Unicode Standard Annex 44, general categories; Trojan Source

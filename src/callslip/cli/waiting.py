@@ -10,8 +10,6 @@ from callslip.cli.options import Given
 from callslip.cli.safe_text import one_line
 from callslip.core.wait import Wait, WaitKind
 
-_VERDICTS = "happened|did-not-happen|give-up"
-
 
 def print_waits(given: Given, waits: Sequence[Wait], *, say: bool = True) -> None:
     """Each wait: what it is, why, since when, and how it is answered. ``say=False`` puts it on standard error."""
@@ -29,12 +27,12 @@ def print_waits(given: Given, waits: Sequence[Wait], *, say: bool = True) -> Non
 def answer(given: Given, wait: Wait) -> str:
     """The command line that answers the wait."""
     if wait.kind is WaitKind.PARKED:
-        return f"{given.command('resolve', wait.id)} {_VERDICTS} --reason '…'"
+        return given.command("resolve", wait.id, tail="happened|did-not-happen|give-up --reason '…'")
     if wait.kind is WaitKind.CLIENT:
-        return f"{given.command('submit', wait.id)} --result JSON"
+        return given.command("submit", wait.id, tail="--result JSON")
     if wait.kind is WaitKind.WORKSPACE:
-        return f"{given.command('resolve', wait.id, 'accept')}"
-    return f"nobody needs to answer; after it {given.command('resume', wait.session)} goes on"
+        return given.command("resolve", wait.id, "accept")
+    return f"nobody needs to answer; later, {given.command('resume', wait.session)}"
 
 
 def _room() -> int | None:

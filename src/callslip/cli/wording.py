@@ -29,7 +29,9 @@ def dispatched(event: ToolDispatch) -> str:
 
 def settled(event: FunctionResponse, since_dispatch: int | None) -> str:
     """What T2 says: status, code, effect, how long."""
-    said = event.status.value if event.error_code in (None, event.status.value) else f"{event.status} ({event.error_code})"
+    said = (
+        event.status.value if event.error_code in (None, event.status.value) else f"{event.status} ({event.error_code})"
+    )
     parts = [said]
     if event.lane == "settled" and event.effect is not Effect.NONE:
         parts.append(f"effect {event.effect}")
@@ -52,4 +54,3 @@ def attempt_failed(event: AttemptFailed) -> str:
 def run_began(event: RunStarted) -> str:
     """How a run began, and how the one before was seen to have ended."""
     return _ENDED.get(event.parent_ended, event.parent_ended)
-

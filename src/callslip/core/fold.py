@@ -100,7 +100,8 @@ def _touched(state: SessionState, drafts: Sequence[Draft]) -> set[str]:
     """The calls that applying these drafts would change."""
     if any(isinstance(one.record.event, RunStarted) for one in drafts):
         return set(state.calls)
-    return {getattr(one.record.event, "call_id", None) for one in drafts} & state.calls.keys()
+    named = (getattr(one.record.event, "call_id", None) for one in drafts)
+    return {call_id for call_id in named if call_id in state.calls}
 
 
 def _check_outsider(state: SessionState, stored: Stored) -> None:

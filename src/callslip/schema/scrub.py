@@ -27,7 +27,7 @@ class Marked(msgspec.Struct, frozen=True, kw_only=True):
     """The offending token or key."""
 
 
-class Defect(Exception):  # noqa: N818  # a control-flow signal between two modules, never seen by a user
+class Defect(Exception):  # a control-flow signal between two modules, never seen by a user
     """Raised at the first part of a value that can't be accepted."""
 
     def __init__(self, code: str, path: tuple[str | int, ...], reason: str, token: str = "") -> None:

@@ -19,7 +19,7 @@ STREAMS: Final = (AsyncIterator, AsyncIterable, AsyncGenerator)
 MOST_WRAPPERS: Final = 100
 
 
-class UnsupportedSignature(ValueError):  # noqa: N818  # named after what it reports, like the rest of our refusals
+class UnsupportedSignature(ValueError):  # named after what it reports, like the rest of our refusals
     """This function can't be a tool as it stands; the message says why and what to change."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import anyio
 import anyio.to_thread
@@ -15,8 +15,10 @@ from callslip.core.tool import Recovery, Risk, ToolSpec
 from callslip.errors import ToolDefinitionError
 from callslip.ports.context import Context
 from callslip.ports.executor import ProbeAnswer
-from callslip.schema import derive
 from callslip.schema.explain import explain
+
+if TYPE_CHECKING:
+    from callslip.schema.derive import Derived
 
 Rule = Callable[[Mapping[str, Any]], str | None]
 
@@ -28,7 +30,7 @@ class Tool:
         self,
         function: Callable[..., Any],
         spec: ToolSpec,
-        derived: derive.Derived,
+        derived: Derived,
         *,
         rules: Sequence[Rule] = (),
         probe: Callable[..., Any] | None = None,
@@ -52,6 +54,8 @@ class Tool:
         return f"<tool {self.spec.name} {self.spec.risk} {self.spec.recovery}>"
 
     def check(self, arguments: Mapping[str, Any]) -> str | None:
+        from callslip.schema import derive  # noqa: PLC0415 - as in _build
+
         try:
             derive.bind(self._derived, dict(arguments))
         except derive.BindError as error:  # valid by the schema, refused by the function's own types
@@ -69,6 +73,8 @@ class Tool:
         return evidence
 
     async def run(self, arguments: Mapping[str, Any], context: Context) -> Any:
+        from callslip.schema import derive  # noqa: PLC0415 - as in _build
+
         bound = derive.bind(self._derived, dict(arguments))
         if self._derived.context_parameter:
             bound[self._derived.context_parameter] = context
@@ -173,6 +179,8 @@ _SEQUENCES = (
 
 
 def _build(function: Callable[..., Any], declared: dict[str, Any]) -> Tool:
+    from callslip.schema import derive  # noqa: PLC0415 - pydantic is loaded by the first tool, not by the import
+
     declared = dict(declared)
     own = {name: declared.pop(name) for name in _OWN if name in declared}
     try:

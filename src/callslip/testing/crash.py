@@ -173,7 +173,7 @@ class Harness:
         report = Report(seed=seed)
         dice = randomness.Random(seed)  # noqa: S311 - reproducible, not secret
         surveys = [self.survey(variant) for variant in variants]
-        cases = [case for survey in surveys for case in boundary_cases(survey, each=each)]
+        cases = [case for survey in surveys for case in boundary_cases(survey, dice, each=each)]
         dice.shuffle(cases)
         self.run(cases, report)
         for _ in range(_ROUNDS):
@@ -267,19 +267,21 @@ def amid_effect(met: Mapping[str, int]) -> Kill:
     return Kill(at=SENT if SENT in met else "dispatch.after")
 
 
-def boundary_cases(survey: Survey, *, each: int) -> list[Case]:
+def boundary_cases(survey: Survey, dice: randomness.Random, *, each: int) -> list[Case]:
     """A kill at each boundary the variant meets, ``each`` times, over its hits in turn; and at those that only a
-    recovery meets, after a kill amid an effect.
+    recovery meets, after a kill amid an effect. From 2 times on, every hit has its turn.
     """
     cases = []
     for name in BOUNDARIES:
-        if name in survey.clean:
-            hits = survey.clean[name]
-            cases += [(Kill(at=name, hit=1 + number % hits),) for number in range(each)]
-        elif name in survey.recovery:
-            hits = survey.recovery[name]
-            cases += [(amid_effect(survey.clean), Kill(at=name, hit=1 + number % hits)) for number in range(each)]
-    return [Case(variant=survey.variant, kills=kills) for kills in cases]
+        before: tuple[Kill, ...] = ()
+        hits = survey.clean.get(name, 0)
+        if not hits:
+            before, hits = (amid_effect(survey.clean),), survey.recovery.get(name, 0)
+        order = dice.sample(range(1, hits + 1), hits)
+        for number in range((max(each, hits) if each > 1 else each) if hits else 0):
+            kill = Kill(at=name, hit=order[number % hits])
+            cases.append(Case(variant=survey.variant, kills=(*before, kill)))
+    return cases
 
 
 def random_case(survey: Survey, dice: randomness.Random) -> Case:

@@ -138,8 +138,8 @@ def serve() -> None:
         server.bind(path)
         os.write(1, b"ready\n")
         while True:
-            ready, _, _ = select.select([server, 0], [], [])
-            if server not in ready:
+            ready, _, _ = select.select([server.fileno(), 0], [], [])
+            if server.fileno() not in ready:
                 return
             data, sender = server.recvfrom(_LARGEST)
             answer = _answer(worlds, decoder.decode(data))

@@ -93,7 +93,7 @@ class LogBuilder:
                     position=position,
                     tool=tool,
                     arguments=inline(canon.canonical(json.dumps({"n": position}))),
-                )  # fmt: skip
+                )
             )
         return self
 
