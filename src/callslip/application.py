@@ -184,7 +184,6 @@ class Runtime:
             stream=self._stream,
         )
         ended: Ended = await drive_session(drive, plan)
-        await self._keep_checkpoint(drive)
         waits = await self.waits(drive.session) if ended.status == "waiting" else []
         return Run(session=drive.session, status=ended.status, text=ended.text, reason=ended.reason, waits=tuple(waits))
 
@@ -216,6 +215,7 @@ class Runtime:
         try:
             await record_step(drive, calls, step=step, visible=self.parts.catalogue.visible(visible))
             await settle_step(drive)
+            await checkpoint.keep_up(self.parts, drive.state)
             return await collect(self.parts, drive.state, step)
         except LedgerError:
             # What was not written is not known here either: the next dispatch takes the session over from its log.
@@ -334,8 +334,3 @@ class Runtime:
     async def _end_idle(self, drive: Drive) -> None:
         self._active.discard(drive.session)
         await drive.end_idle()
-        await self._keep_checkpoint(drive)
-
-    async def _keep_checkpoint(self, drive: Drive) -> None:
-        if drive.state.seq - drive.checkpoint_seq >= checkpoint.EVERY:
-            await checkpoint.save_state(self.parts, drive.state)

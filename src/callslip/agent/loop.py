@@ -24,6 +24,7 @@ from callslip.errors import EmptyReply, IncompleteReply, ModelError, Moved, Usag
 from callslip.ports.model import Model, Reply
 from callslip.runtime import batch
 from callslip.runtime.drive import Drive
+from callslip.sessions.checkpoint import keep_up
 
 _MOST_CUT_REPLIES = 2
 
@@ -66,6 +67,7 @@ async def drive_session(drive: Drive, plan: Plan) -> Ended:
         steps += 1
         cut = cut + 1 if reply.finish in {"length", "cut", "filtered"} else 0
         await _check(drive, reply.finish, cut)
+        await keep_up(drive.parts, drive.state)
 
 
 async def _reason_to_end(drive: Drive, plan: Plan, steps: int) -> Ended | None:

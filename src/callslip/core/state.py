@@ -75,6 +75,8 @@ class SessionState(msgspec.Struct, kw_only=True):
     waits: dict[str, WaitOpened] = {}
     wait_opened_at: dict[str, int] = {}
     stop: bool = False
+    checkpoint_seq: int = 0
+    """Position at which this state was last kept."""
     succeeded: set[str] = set()
     """Names of tools that have succeeded at least once, for required earlier calls."""
 

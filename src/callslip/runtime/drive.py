@@ -22,14 +22,13 @@ class Drive:
     """
 
     def __init__(
-        self, parts: Parts, state: SessionState, *, epoch: int, run: str, owner: str, checkpoint_seq: int = 0
+        self, parts: Parts, state: SessionState, *, epoch: int, run: str, owner: str
     ) -> None:
         self.parts = parts
         self.state = state
         self.epoch = epoch
         self.run = run
         self.changed = asyncio.Event()
-        self.checkpoint_seq = checkpoint_seq
         self.paused = False
         self._owner = owner
         self._taking = asyncio.Lock()

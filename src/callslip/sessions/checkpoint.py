@@ -6,10 +6,12 @@ a cache: bound to the digest of the log at its position, ignored when that diffe
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from callslip.core import fold
-from callslip.core.state import Item, SessionState
+from callslip.core.state import Item, SessionState, UserItem
 from callslip.errors import LogBroken, NotFound
 from callslip.ports.ledger import Checkpoint, Checkpoints
 from callslip.runtime.parts import Parts
@@ -50,16 +52,30 @@ async def _from_checkpoint(parts: Parts, session: str) -> SessionState | None:
     return state
 
 
+async def keep_up(parts: Parts, state: SessionState) -> None:
+    """Save the state when enough has been appended since it was last saved."""
+    if state.seq - state.checkpoint_seq >= EVERY:
+        await save_state(parts, state)
+
+
 async def save_state(parts: Parts, state: SessionState) -> None:
     """Keep the state; items of closed turns become a segment first."""
     if not isinstance(parts.ledger, Checkpoints):
         return
-    if state.items and not state.turn_open:
-        segment = await parts.blobs.put(_state_encoder.encode(state.items))
+    state.checkpoint_seq = state.seq
+    closed = _closed(state.items)
+    if closed:
+        segment = await parts.blobs.put(_state_encoder.encode(state.items[:closed]))
         state.segments = (*state.segments, segment)
-        state.items = []
+        state.items = state.items[closed:]
     body = _FORMAT + _state_encoder.encode(state)
     await parts.ledger.save_checkpoint(state.session, Checkpoint(seq=state.seq, digest=state.digest, body=body))
+
+
+def _closed(items: Sequence[Item]) -> int:
+    """How many items belong to turns before the latest one."""
+    turns = [position for position, item in enumerate(items) if isinstance(item, UserItem)]
+    return turns[-1] if turns else 0
 
 
 async def load_items(parts: Parts, state: SessionState) -> list[Item]:

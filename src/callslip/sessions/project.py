@@ -44,10 +44,8 @@ async def project(parts: Parts, state: SessionState) -> tuple[Message, ...]:
 
 
 async def _step(parts: Parts, item: StepItem) -> list[Message]:
-    messages: list[Message] = []
-    if item.text or item.calls:
-        calls = [await _call(parts, call) for call in item.calls]
-        messages.append(AssistantReply(text=item.text, calls=tuple(calls)))
+    calls = [await _call(parts, call) for call in item.calls]
+    messages: list[Message] = [AssistantReply(text=item.text, calls=tuple(calls))]
     if item.calls:
         pairs = zip(item.calls, item.responses, strict=True)
         messages.append(ToolResults(results=tuple([await result(parts, *pair) for pair in pairs])))

@@ -1,0 +1,63 @@
+"""``callslip resolve``: a person's verdict where nothing else can tell."""
+
+from __future__ import annotations
+
+import click
+
+from callslip.application import Runtime
+from callslip.cli import look
+from callslip.cli.app import runtime_for
+from callslip.cli.command import command
+from callslip.cli.document import print_document
+from callslip.cli.json_value import read_value
+from callslip.cli.options import Given
+from callslip.cli.safe_text import visible
+from callslip.core.events.call_resolved import Verdict
+from callslip.errors import UsageError
+
+VERDICTS: dict[str, Verdict | None] = {
+    "happened": "happened",
+    "did-not-happen": "did_not_happen",
+    "give-up": "give_up",
+    "accept": None,
+}
+
+
+@command
+@click.argument("wait")
+@click.argument("verdict", type=click.Choice(list(VERDICTS)))
+@click.option("--reason", default="", metavar="TEXT", help="How you know; it stays in the log.")
+@click.option("--result", metavar="JSON", help="With happened: what the call returned.")
+async def resolve(given: Given, wait: str, verdict: str, reason: str, result: str | None) -> None:
+    """Say what became of the call that WAIT is about.
+
+    happened: it took effect, and the model is told so. did-not-happen: it is judged anew, and may be made again.
+    give-up: nobody will know, and the model is told that. accept: the session may go on in today's workspace.
+    """
+    chosen = VERDICTS[verdict]
+    if chosen is not None and not reason.strip():
+        raise UsageError("A verdict needs --reason: how do you know? It stays in the log. Nothing was written.")
+    if result is not None and verdict != "happened":
+        raise UsageError(f"--result goes with happened, not with {verdict}. Nothing was written.")
+    value = read_value("--result", result) if result is not None else None
+    async with runtime_for(given, "answer") as runtime:
+        session = await session_of(runtime, wait)
+        if chosen is None:
+            await runtime.accept_workspace(wait)
+        else:
+            await runtime.resolve(wait, chosen, reason=reason, result=value)
+    tell(given, wait, session, verdict)
+
+
+async def session_of(runtime: Runtime, wait: str) -> str:
+    """The session an open wait belongs to; empty when there is no such wait, which the answer itself will say."""
+    return next((row.session for row in await runtime.parts.ledger.waits() if row.wait_id == wait), "")
+
+
+def tell(given: Given, wait: str, session: str, answer: str) -> None:
+    """Confirm an answer, and say how the session goes on."""
+    if given.as_json:
+        print_document({"wait": wait, "session": session, "answer": answer})
+        return
+    look.say(f"{look.mark('ok')} {visible(wait)}: {answer}. It stands in the log.")
+    look.say(f"  then: {given.command('resume', session)} (or a worker goes on by itself)")

@@ -1,0 +1,43 @@
+"""``callslip run``: say something, and watch the session work."""
+
+from __future__ import annotations
+
+import secrets
+import sys
+
+import click
+
+from callslip.cli import look
+from callslip.cli.app import runtime_for
+from callslip.cli.command import command
+from callslip.cli.document import print_document
+from callslip.cli.drive import drive
+from callslip.cli.options import Given
+from callslip.errors import UsageError
+
+
+@command
+@click.argument("text")
+@click.option("--session", metavar="ID", help="The session to go on with; made if new. Default: a new one.")
+@click.option("--model", metavar="NAME", help="Instead of the project's: openai:NAME or recorded:FILE.")
+@click.option("--stream/--no-stream", default=None, help="Show the model's words as they come.")
+async def run(given: Given, text: str, session: str | None, model: str | None, stream: bool | None) -> int:
+    """Say TEXT to a session (- reads it from standard input), and drive it until it answers, waits or is stopped.
+
+    The answer goes to standard output, what happens meanwhile to standard error; with --json both go to standard
+    output as one JSON document a line, the last one of type "ended". Ctrl-C lets calls that run settle and then
+    stops; once more leaves at once. Either way, `callslip resume` goes on.
+    """
+    if text == "-":
+        text = sys.stdin.read()
+    if not text.strip():
+        raise UsageError(
+            "There is nothing to say. Nothing was started. Give a text, or - and a text on standard input."
+        )
+    runtime = runtime_for(given, "drive", model=model, stream=stream)
+    name = session if session is not None else f"s-{secrets.token_hex(5)}"
+    if session is None and given.as_json:
+        print_document({"type": "session", "session": name}, line=True)
+    elif session is None:
+        look.aside(f"session {name}", dim=True)
+    return await drive(given, runtime, name, lambda: runtime.run(text, session=name))

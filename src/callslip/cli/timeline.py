@@ -1,0 +1,222 @@
+"""A session's log as lines a person can follow: what was proposed, dispatched (T1), settled (T2), and how long it took.
+
+Strictly in the order of the log, which is the truth; nothing is grouped or left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from callslip.cli import wording
+from callslip.cli.moments import day, span
+from callslip.core.event import Stored
+from callslip.core.events.attempt_failed import AttemptFailed
+from callslip.core.events.call_parked import CallParked
+from callslip.core.events.call_resolved import CallResolved
+from callslip.core.events.function_call import FunctionCall
+from callslip.core.events.function_response import FunctionResponse
+from callslip.core.events.late_outcome import LateOutcome
+from callslip.core.events.model_replied import ModelReplied
+from callslip.core.events.model_requested import ModelRequested
+from callslip.core.events.run_ended import RunEnded
+from callslip.core.events.run_started import RunStarted
+from callslip.core.events.session_started import SessionStarted
+from callslip.core.events.stop_requested import StopRequested
+from callslip.core.events.tool_dispatch import ToolDispatch
+from callslip.core.events.user_message import UserMessage
+from callslip.core.events.wait_closed import WaitClosed
+from callslip.core.events.wait_opened import WaitOpened
+from callslip.core.payload import Payload
+
+
+class Line(msgspec.Struct, frozen=True, kw_only=True):
+    """One record, told."""
+
+    mark: str
+    subject: str
+    deed: str
+    detail: str = ""
+    payloads: tuple[tuple[str, Payload], ...] = ()
+    """What ``--payloads`` shows under it."""
+    text: str = ""
+    """Words of the user or the model."""
+    boundary: bool = False
+    """A run begins or ends here."""
+
+
+class _Times(msgspec.Struct, kw_only=True):
+    tool: str
+    proposed: int
+    dispatched: int | None = None
+    parked: int | None = None
+
+
+class Timeline:
+    """Remembers, of each call, its name and when it was proposed and dispatched."""
+
+    def __init__(self) -> None:
+        self._calls: dict[str, _Times] = {}
+        self._waits: dict[str, tuple[WaitOpened, int]] = {}
+        self._runs = 0
+        self.calls = self.settled = self.refused = self.parked = 0
+
+    def tell(self, stored: Stored) -> Line:
+        """The record as a line."""
+        event = stored.record.event
+        teller = _TELLERS.get(type(event))
+        if teller is None:
+            return Line(mark="dot", subject="", deed=str(event.__struct_config__.tag))
+        return teller(self, event, stored)
+
+    def _subject(self, call_id: str) -> str:
+        return self._calls[call_id].tool if call_id in self._calls else call_id
+
+    def _session_started(self, event: SessionStarted, stored: Stored) -> Line:
+        where = f", workspace {event.workspace.path}" if event.workspace is not None else ""
+        detail = f"by {event.requester}, {day(stored.record.at)}{where}"
+        return Line(mark="dot", subject="", deed="session", detail=detail)
+
+    def _run_started(self, event: RunStarted, stored: Stored) -> Line:
+        self._runs += 1
+        crash = event.parent_ended not in {"first", "released"}
+        marker = "" if event.marker else "; without the promise to record each call before it runs"
+        moved = f"; now in workspace {event.workspace.path}" if event.workspace is not None else ""
+        detail = f"process {event.process}; {wording.run_began(event)}{marker}{moved}"
+        return Line(
+            mark="warn" if crash else "next", subject="", deed=f"run {self._runs}", detail=detail, boundary=True
+        )
+
+    def _run_ended(self, event: RunEnded, stored: Stored) -> Line:
+        marks = {"finished": "ok", "failed": "bad", "waiting": "wait", "stopped": "warn"}
+        detail = f"{event.status}: {event.reason}" if event.reason else event.status
+        return Line(mark=marks.get(event.status, "dot"), subject="", deed="run ended", detail=detail, boundary=True)
+
+    def _user_message(self, event: UserMessage, stored: Stored) -> Line:
+        who = (f"by {event.author}" if event.author else "") + (", as a steer" if event.steer else "")
+        return Line(mark="dot", subject=event.author or "user", deed="said", detail=who, text=event.text)
+
+    def _model_requested(self, event: ModelRequested, stored: Stored) -> Line:
+        seen = "the same tools as before" if event.visible is None else f"{len(event.visible)} tools visible"
+        return Line(mark="dot", subject=event.model, deed="asked", detail=f"step {event.step}, {seen}")
+
+    def _model_replied(self, event: ModelReplied, stored: Stored) -> Line:
+        usage = event.usage
+        tokens = f", {usage.input_tokens:,} tokens in, {usage.output_tokens:,} out" if usage.output_tokens else ""
+        what = f"{event.calls} call{'s' if event.calls != 1 else ''}" if event.calls else event.finish
+        return Line(mark="dot", subject=event.reply_model or "model", deed="replied", detail=what + tokens, text=event.text)
+
+    def _function_call(self, event: FunctionCall, stored: Stored) -> Line:
+        self.calls += 1
+        self._calls[event.call_id] = _Times(tool=event.tool, proposed=stored.record.at)
+        detail = f"step {event.step}, call {event.position + 1}, {event.call_id}"
+        return Line(
+            mark="dot", subject=event.tool, deed="proposed", detail=detail, payloads=(("arguments", event.arguments),)
+        )
+
+    def _tool_dispatch(self, event: ToolDispatch, stored: Stored) -> Line:
+        times = self._calls.get(event.call_id)
+        wait = ""
+        if times is not None:
+            if event.attempt == 1:
+                wait = f", {span(stored.record.at - times.proposed)} after its proposal"
+            times.dispatched = stored.record.at
+        rules = f", rules {' '.join(event.rules)}" if event.rules else ""
+        changed = f", arguments changed ({' '.join(event.changed)})" if event.changed else ""
+        return Line(
+            mark="next",
+            subject=event.tool,
+            deed="dispatched",
+            detail=f"{wording.dispatched(event)}{rules}{changed}{wait}",
+            payloads=(("arguments", event.arguments),),
+        )
+
+    def _attempt_failed(self, event: AttemptFailed, stored: Stored) -> Line:
+        times = self._calls.get(event.call_id)
+        took = f", after {span(stored.record.at - times.dispatched)}" if times and times.dispatched else ""
+        detail = wording.attempt_failed(event) + took
+        return Line(mark="warn", subject=self._subject(event.call_id), deed="failed", detail=detail)
+
+    def _function_response(self, event: FunctionResponse, stored: Stored) -> Line:
+        times = self._calls.get(event.call_id)
+        since = stored.record.at - times.dispatched if times is not None and times.dispatched is not None else None
+        refused = event.lane == "refused"
+        self.refused += refused
+        self.settled += not refused
+        parts = [wording.settled(event, None if refused or event.resolved else since)]
+        if event.resolved is not None:
+            parts.append(f"by the verdict in record {event.resolved}")
+        if event.error_message:
+            parts.append(event.error_message)
+        shown = [("result", event.structured), ("shown to the model", event.shown)]
+        return Line(
+            mark=wording.settled_mark(event),
+            subject=self._subject(event.call_id),
+            deed="refused" if refused else "settled",
+            detail="; ".join(parts),
+            payloads=tuple((name, payload) for name, payload in shown if payload is not None),
+        )
+
+    def _late_outcome(self, event: LateOutcome, stored: Stored) -> Line:
+        how = "succeeded" if event.ok else f"failed: {event.internal}"
+        payloads = (("result", event.result),) if event.result is not None else ()
+        detail = f"attempt {event.attempt} came to its end after all, and {how}"
+        return Line(mark="warn", subject=self._subject(event.call_id), deed="late", detail=detail, payloads=payloads)
+
+    def _call_parked(self, event: CallParked, stored: Stored) -> Line:
+        self.parked += 1
+        times = self._calls.get(event.call_id)
+        if times is not None:
+            times.parked = stored.record.at
+        detail = f"{event.reason} ({event.code})"
+        return Line(mark="wait", subject=self._subject(event.call_id), deed="parked", detail=detail)
+
+    def _call_resolved(self, event: CallResolved, stored: Stored) -> Line:
+        times = self._calls.get(event.call_id)
+        after = f", parked for {span(stored.record.at - times.parked)}" if times is not None and times.parked else ""
+        return Line(
+            mark="ok",
+            subject=self._subject(event.call_id),
+            deed="resolved",
+            detail=f"{event.verdict.replace('_', ' ')}, by {event.actor}: {event.reason}{after}",
+            payloads=(("result", event.result),) if event.result is not None else (),
+        )
+
+    def _wait_opened(self, event: WaitOpened, stored: Stored) -> Line:
+        self._waits[event.wait_id] = (event, stored.record.at)
+        until = f", until {day(event.wake_at)}" if event.wake_at is not None else ""
+        subject = self._subject(event.call_id) if event.call_id is not None else ""
+        detail = f"{event.kind.value}, {event.wait_id}: {event.reason}{until}"
+        return Line(mark="wait", subject=subject, deed="waits", detail=detail)
+
+    def _wait_closed(self, event: WaitClosed, stored: Stored) -> Line:
+        wait, opened = self._waits.pop(event.wait_id, (None, stored.record.at))
+        subject = self._subject(wait.call_id) if wait is not None and wait.call_id is not None else ""
+        detail = f"{event.how} by {event.actor} after {span(stored.record.at - opened)}, {event.wait_id}"
+        return Line(mark="dot", subject=subject, deed="wait over", detail=detail)
+
+    def _stop_requested(self, event: StopRequested, stored: Stored) -> Line:
+        why = f": {event.reason}" if event.reason else ""
+        return Line(mark="warn", subject="", deed="stop", detail=f"asked by {event.actor}{why}")
+
+
+_TELLERS: dict[type[Any], Callable[[Timeline, Any, Stored], Line]] = {
+    SessionStarted: Timeline._session_started,
+    RunStarted: Timeline._run_started,
+    RunEnded: Timeline._run_ended,
+    UserMessage: Timeline._user_message,
+    ModelRequested: Timeline._model_requested,
+    ModelReplied: Timeline._model_replied,
+    FunctionCall: Timeline._function_call,
+    ToolDispatch: Timeline._tool_dispatch,
+    AttemptFailed: Timeline._attempt_failed,
+    FunctionResponse: Timeline._function_response,
+    LateOutcome: Timeline._late_outcome,
+    CallParked: Timeline._call_parked,
+    CallResolved: Timeline._call_resolved,
+    WaitOpened: Timeline._wait_opened,
+    WaitClosed: Timeline._wait_closed,
+    StopRequested: Timeline._stop_requested,
+}
