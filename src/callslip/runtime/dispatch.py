@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -107,16 +107,15 @@ async def _attempt(
         await drive.append(outcome.refused(call, _unprepared(error, executor.spec), drive.parts))
         return Attempted(ended=True)
     t1 = await _t1(drive, call, passed, evidence, claims)
-    failpoint.hit("dispatch.before")
     if executor.spec.client_owned:
+        failpoint.hit("dispatch.before")
         wait = WaitOpened(
             wait_id=ids.random_id("wait"), kind=WaitKind.CLIENT, reason="its client runs it", call_id=t1.call_id
         )
         await drive.append(t1, wait, judged=judged)
         return Attempted(ended=True)
-    await drive.append(t1, judged=judged)
-    failpoint.hit("dispatch.after")
-    return await _shielded(_effect(drive, passed.entry, t1, passed.arguments.value, stop), stop)
+    work = _from_t1(drive, passed.entry, t1, passed.arguments.value, stop, judged)
+    return await _shielded(work, stop)
 
 
 async def again(drive: Drive, call: CallState, stop: asyncio.Future[None], judged: int) -> Attempted:
@@ -135,10 +134,28 @@ async def again(drive: Drive, call: CallState, stop: asyncio.Future[None], judge
     )
     failed = [] if call.failed is not None else [_interrupted(call)]
     async with drive.parts.claims.holding(dispatch.claims):
-        failpoint.hit("dispatch.before")
-        await drive.append(*failed, t1, judged=judged)
-        failpoint.hit("dispatch.after")
-        return await _shielded(_effect(drive, entry, t1, arguments, stop), stop)
+        return await _shielded(_from_t1(drive, entry, t1, arguments, stop, judged, repeated=failed), stop)
+
+
+async def _from_t1(
+    drive: Drive,
+    entry: Entry,
+    t1: ToolDispatch,
+    arguments: Mapping[str, Any],
+    stop: asyncio.Future[None],
+    judged: int,
+    *,
+    repeated: Sequence[AttemptFailed] | None = None,
+) -> Attempted:
+    """Commit T1, then go into the world; unless a stop came in that very moment."""
+    failpoint.hit("dispatch.before")
+    await drive.append(*(repeated or ()), t1, judged=judged)
+    failpoint.hit("dispatch.after")
+    if not stop.done():
+        return await _effect(drive, entry, t1, arguments, stop)
+    if repeated is None:  # of a repeated call the earlier attempt may have had its effect: the next run repeats it
+        await drive.append(outcome.unstarted(t1))
+    return Attempted(ended=True)
 
 
 async def recorded(drive: Drive, call: CallState) -> tuple[ToolDispatch, Entry | None, dict[str, Any]]:

@@ -21,9 +21,7 @@ class Drive:
     ``changed`` is set whenever an outsider's record was taken in.
     """
 
-    def __init__(
-        self, parts: Parts, state: SessionState, *, epoch: int, run: str, owner: str
-    ) -> None:
+    def __init__(self, parts: Parts, state: SessionState, *, epoch: int, run: str, owner: str) -> None:
         self.parts = parts
         self.state = state
         self.epoch = epoch

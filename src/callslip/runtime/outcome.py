@@ -68,6 +68,22 @@ def refused(call: CallState, refusal: Refusal, parts: Parts) -> FunctionResponse
     )
 
 
+def unstarted(dispatch: ToolDispatch) -> FunctionResponse:
+    """The response of a call that was told to stop between its dispatch and its effect."""
+    status, code, _ = _FAILURES[Stopped]
+    return FunctionResponse(
+        call_id=dispatch.call_id,
+        lane="settled",
+        status=status,
+        effect=Effect.NONE,
+        error_code=code,
+        error_message="The call was cancelled before it began. Nothing was executed.",
+        retryable=True,
+        attempt=dispatch.attempt,
+        nonce=dispatch.nonce,
+    )
+
+
 async def settle(
     parts: Parts,
     dispatch: ToolDispatch,

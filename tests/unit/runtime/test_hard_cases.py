@@ -174,3 +174,28 @@ def test_lone_surrogates_never_break_a_record():
 
     made = draft(UserMessage(text="a\ud800b"), at=1, by="\udfff", epoch=0, run="")
     assert made.record.event.text == "a�b"
+
+
+@pytest.mark.requirement("ORCH-04")
+@pytest.mark.parametrize("repeated", [False, True])
+async def test_a_stop_in_the_very_moment_of_t1_begins_nothing(world, repeated):
+    class Slow(MemoryLedger):
+        async def append(self, session, drafts, **how):
+            stored = await super().append(session, drafts, **how)
+            t1s = [d.record.event for d in drafts if isinstance(d.record.event, ToolDispatch)]
+            if t1s and t1s[0].attempt == (2 if repeated else 1):
+                task.cancel()
+                await asyncio.sleep(0)
+            return stored
+
+    async with Runtime(tools=world.tools()) as runtime:
+        runtime.parts.ledger = Slow()
+        task = asyncio.create_task(runtime.dispatch([call("put", text="fail2")], session="s", step="1"))
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        state = await runtime.state("s")
+    (only,) = state.calls.values()
+    if repeated:  # its first attempt may have taken effect, so it can't be said that nothing happened
+        assert (only.response, only.attempts, world.effects["put"]) == (None, 2, 1)
+    else:
+        assert (only.response.error_code, only.response.effect, world.effects["put"]) == ("cancelled", "none", 0)
