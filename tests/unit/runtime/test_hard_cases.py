@@ -185,7 +185,8 @@ async def test_a_stop_in_the_very_moment_of_t1_begins_nothing(world, repeated):
             t1s = [d.record.event for d in drafts if isinstance(d.record.event, ToolDispatch)]
             if t1s and t1s[0].attempt == (2 if repeated else 1):
                 task.cancel()
-                await asyncio.sleep(0)
+                for _ in range(20):  # until the cancellation has come down to the call
+                    await asyncio.sleep(0)
             return stored
 
     async with Runtime(tools=world.tools()) as runtime:
