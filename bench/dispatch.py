@@ -16,6 +16,7 @@ import asyncio
 import json
 from pathlib import Path
 
+from callslip import Runtime, Tool
 from measure import (
     Cpu,
     Figures,
@@ -30,20 +31,20 @@ from measure import (
     scratch,
 )
 
-from callslip import Runtime, Tool
-
 WIDTH = 32
 WARM_UP = 20
 
 
 async def count_commits(state: Path | None, width: int, one: Tool, times: int) -> list[int]:
-    """Commits of each of so many steps, in one session."""
+    """Commits of each of so many steps, each the second one of its session: the first one also begins a run, and
+    a session that grows long keeps a checkpoint now and then.
+    """
     counts = []
     async with Runtime(tools=[one], state=state) as runtime:
-        await runtime.dispatch(proposals(1, one), session="count", step="first")
         for number in range(times):
+            await runtime.dispatch(proposals(1, one), session=f"count-{number}", step="first")
             before = commits(runtime)
-            await runtime.dispatch(proposals(width, one), session="count", step=f"step-{number}")
+            await runtime.dispatch(proposals(width, one), session=f"count-{number}", step="second")
             counts.append(commits(runtime) - before)
     return counts
 

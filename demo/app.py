@@ -13,8 +13,8 @@ from callslip.workspace.tools import workspace_tools
 from demo.tools import office_tools
 
 SYSTEM = (
-    "You work in the office of Tidewater Books. Use the tools; take one thing after the other, in the order you are "
-    "asked. Never pay or post anything twice. End with a short summary."
+    "You work in the office of Tidewater Books. Use the tools, one call at a time, in the order you are asked. "
+    "Never pay or post anything twice. End with a short summary."
 )
 
 _state = Path(os.environ["CALLSLIP_STATE"])

@@ -68,9 +68,13 @@ class Screen:
         self.line(f"{click.style('$', fg='cyan', bold=True)} {click.style(text, bold=True)}", rest=4)
 
     def output(self, text: str) -> None:
-        """What the command answers, cut where it is long."""
-        room = self.width - 4
-        self.line(f"  {text if len(text) <= room else text[: room - 1] + '…'}", rest=2)
+        """A line of what the command answers: wrapped; data is cut."""
+        room, margin = self.width - 4, " " * (len(text) - len(text.lstrip()))
+        if len(text) > room and text.lstrip().startswith("{"):
+            text = text[: room - 1] + "…"
+        options = {"break_long_words": False, "break_on_hyphens": False}
+        for line in textwrap.wrap(text, room, subsequent_indent=margin + "  ", **options):  # type: ignore[arg-type]
+            self.line(f"  {line}", rest=2)
 
     def claim(self, holds: bool, text: str) -> None:
         """A claim that was just checked."""

@@ -50,7 +50,8 @@ class Hold:
                 self._running = live.record.event.tool
             say("record", seq=live.seq, event=live.record.event)
         elif isinstance(live, Waiting):
-            say("waiting", reason=live.reason, until=live.until)
+            seconds = 0.0 if live.until is None else max(0.0, live.until / 1000 - time.time())
+            say("waiting", reason=live.reason, seconds=seconds)
 
     def hit(self, instant: str) -> None:
         """An instant has come. This stops the event loop itself: nothing more can be recorded."""

@@ -151,7 +151,7 @@ async def _same_workspace(drive: Drive, plan: Plan) -> bool:
 
 def _waiting_for(state: SessionState) -> str:
     kinds = sorted({wait.kind.value for wait in state.waits.values()})
-    return f"waiting for: {', '.join(kinds)}" if kinds else "a call has no outcome yet"
+    return ", ".join(kinds) if kinds else "a call has no outcome yet"
 
 
 async def _end(

@@ -27,8 +27,10 @@ from callslip.errors import CallslipError, ConfigError
 from callslip.runtime.parts import Limits
 from callslip.workspace.tools import workspace_tools
 
-Purpose = Literal["look", "answer", "drive"]
-"""``look`` and ``answer`` need no application; ``look`` doesn't even load one when the state folder is named."""
+Purpose = Literal["look", "answer", "tools", "drive"]
+"""``look`` and ``answer`` need no application, and ``look`` loads none when the state folder is named. ``tools`` and
+``drive`` take the workspace's tools where there is no application; only ``drive`` makes a state folder and needs a
+model."""
 
 
 class Project(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,7 +83,9 @@ def runtime_for(given: Given, purpose: Purpose, **changes: Any) -> Runtime:
         ConfigError: what is missing or wrong, and what to do about it.
     """
     project = find(given)
-    runtime = application(given, project, purpose) or bare(project, purpose)
+    runtime = application(given, project, purpose)
+    if runtime is None:
+        runtime = bare(project, purpose, model=changes.get("model") or project.config.model)
     configure(runtime, given, project, purpose, changes)
     if purpose == "drive" and chosen(runtime).model is None:
         raise ConfigError(
@@ -100,11 +104,11 @@ def application(given: Given, project: Project, purpose: Purpose) -> Runtime | N
     return load(project.config.app, project.folder, project)
 
 
-def bare(project: Project, purpose: Purpose) -> Runtime:
+def bare(project: Project, purpose: Purpose, *, model: object = None) -> Runtime:
     """A Runtime without an application: with the workspace's tools for driving, without any for the rest."""
-    if purpose != "drive":
+    if purpose in {"look", "answer"}:
         return Runtime()
-    if project.config.workspace is None and project.config.model is None:
+    if project.config.workspace is None and (purpose == "tools" or model is None):
         raise ConfigError(
             f"There is no application. Nothing was started. Name one with --app, or as `app` in {FILE} "
             f"in {project.folder}; `callslip init` writes an example of both."
@@ -211,10 +215,12 @@ def _from_module(target: str, name: str, project: Project) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is None or not (target == error.name or target.startswith(f"{error.name}.")):
             raise _unloadable(name, error, project.folder) from error
-        why = "the project lies in the workspace, which tools write and nothing is imported from" if inside else ""
+        where = f"in {project.folder} or among what is installed"
+        if inside:
+            where = "(the project lies in the workspace, which tools write, so nothing is imported from there)"
+        file = f"{target.replace('.', '/')}.py:{name.rpartition(':')[2]}"
         raise ConfigError(
-            f"The application {name!r} was not found{': ' + why if why else f' in {project.folder} or what is installed'}"
-            f". Nothing was started. Name its file instead, such as {target.replace('.', '/')}.py:{name.rsplit(':', maxsplit=1)[-1]}."
+            f"The application {name!r} was not found {where}. Nothing was started. Name its file, such as {file}."
         ) from error
     except BaseException as error:
         raise _unloadable(name, error, project.folder) from error

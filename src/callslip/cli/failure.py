@@ -25,8 +25,8 @@ DONE, ERROR, USAGE, WAITING, BUSY, BROKEN, MODEL, STOPPED, INTERRUPTED = 0, 1, 2
 
 EXIT_CODES = {
     DONE: "done",
-    ERROR: "it failed; the sentence says what is safe and what to do",
-    USAGE: "it can't be done as asked: options, configuration, an unknown name, a wait that is closed",
+    ERROR: "it failed; the message says what is safe and what to do",
+    USAGE: "it can't be done as asked: an option, the configuration, an unknown name",
     WAITING: "the session waits for an answer (`callslip waits`)",
     BUSY: "another process drives the session",
     BROKEN: "closed: the log is broken, or the state folder not safe",

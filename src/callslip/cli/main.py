@@ -72,14 +72,21 @@ class LazyGroup(click.Group):
             with formatter.section(title):
                 formatter.write_dl(list(commands.items()), col_max=12)
 
-    def main(self, args: Sequence[str] | None = None, *rest: Any, standalone_mode: bool = True, **extra: Any) -> Any:
+    def main(  # type: ignore[override]
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        *,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
         """Run, and end the process with the command's exit code; every error becomes a sentence."""
         words = list(sys.argv[1:] if args is None else args)
         if not standalone_mode:
-            return super().main(words, *rest, standalone_mode=False, **extra)
+            return super().main(words, prog_name, standalone_mode=False, **extra)
         said = words[: words.index("--")] if "--" in words else words
         try:
-            code = super().main(words, *rest, standalone_mode=False, **extra)
+            code = super().main(words, prog_name, standalone_mode=False, **extra)
         except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the one place where all of them end
             code = report(error, as_json="--json" in said, debug="--debug" in said)
         sys.exit(code)

@@ -55,7 +55,7 @@ class _Times(msgspec.Struct, kw_only=True):
 
 
 class Timeline:
-    """Remembers, of each call, its name and when it was proposed and dispatched."""
+    """Remembers, of each call, its name and when it was proposed and dispatched. A method for each event's type."""
 
     def __init__(self) -> None:
         self._calls: dict[str, _Times] = {}
@@ -66,10 +66,9 @@ class Timeline:
     def tell(self, stored: Stored) -> Line:
         """The record as a line."""
         event = stored.record.event
-        teller = _TELLERS.get(type(event))
-        if teller is None:
-            return Line(mark="dot", subject="", deed=str(event.__struct_config__.tag))
-        return teller(self, event, stored)
+        tag = str(event.__struct_config__.tag)
+        teller: Callable[[Any, Stored], Line] | None = getattr(self, f"_{tag}", None)
+        return Line(mark="dot", subject="", deed=tag) if teller is None else teller(event, stored)
 
     def _subject(self, call_id: str) -> str:
         return self._calls[call_id].tool if call_id in self._calls else call_id
@@ -95,8 +94,8 @@ class Timeline:
         return Line(mark=marks.get(event.status, "dot"), subject="", deed="run ended", detail=detail, boundary=True)
 
     def _user_message(self, event: UserMessage, stored: Stored) -> Line:
-        who = (f"by {event.author}" if event.author else "") + (", as a steer" if event.steer else "")
-        return Line(mark="dot", subject=event.author or "user", deed="said", detail=who, text=event.text)
+        how = "as a steer" if event.steer else ""
+        return Line(mark="dot", subject=event.author or "user", deed="said", detail=how, text=event.text)
 
     def _model_requested(self, event: ModelRequested, stored: Stored) -> Line:
         seen = "the same tools as before" if event.visible is None else f"{len(event.visible)} tools visible"
@@ -106,7 +105,9 @@ class Timeline:
         usage = event.usage
         tokens = f", {usage.input_tokens:,} tokens in, {usage.output_tokens:,} out" if usage.output_tokens else ""
         what = f"{event.calls} call{'s' if event.calls != 1 else ''}" if event.calls else event.finish
-        return Line(mark="dot", subject=event.reply_model or "model", deed="replied", detail=what + tokens, text=event.text)
+        return Line(
+            mark="dot", subject=event.reply_model or "model", deed="replied", detail=what + tokens, text=event.text
+        )
 
     def _function_call(self, event: FunctionCall, stored: Stored) -> Line:
         self.calls += 1
@@ -200,23 +201,3 @@ class Timeline:
     def _stop_requested(self, event: StopRequested, stored: Stored) -> Line:
         why = f": {event.reason}" if event.reason else ""
         return Line(mark="warn", subject="", deed="stop", detail=f"asked by {event.actor}{why}")
-
-
-_TELLERS: dict[type[Any], Callable[[Timeline, Any, Stored], Line]] = {
-    SessionStarted: Timeline._session_started,
-    RunStarted: Timeline._run_started,
-    RunEnded: Timeline._run_ended,
-    UserMessage: Timeline._user_message,
-    ModelRequested: Timeline._model_requested,
-    ModelReplied: Timeline._model_replied,
-    FunctionCall: Timeline._function_call,
-    ToolDispatch: Timeline._tool_dispatch,
-    AttemptFailed: Timeline._attempt_failed,
-    FunctionResponse: Timeline._function_response,
-    LateOutcome: Timeline._late_outcome,
-    CallParked: Timeline._call_parked,
-    CallResolved: Timeline._call_resolved,
-    WaitOpened: Timeline._wait_opened,
-    WaitClosed: Timeline._wait_closed,
-    StopRequested: Timeline._stop_requested,
-}

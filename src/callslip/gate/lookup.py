@@ -22,6 +22,8 @@ def lookup(name: str, visible: Iterable[str]) -> str | Refusal:
     of hidden ones (CALL-02).
     """
     names = list(visible)
+    if name in names:
+        return name
     wanted = name.strip()
     pasted = _PASTED_SIGNATURE.match(wanted)
     for candidate in (name, wanted, pasted.group(1) if pasted else wanted):

@@ -267,7 +267,7 @@ def _check_chain(session: str, after: int, previous: bytes, rows: Sequence[Any])
     for position, (seq, digest, text) in enumerate(rows, start=after + 1):
         if seq != position:
             raise _missing(session, position)
-        if link(previous, text) != digest:
+        if not isinstance(text, bytes) or link(previous, text) != digest:
             raise LogBroken(
                 f"Record {seq} of session {session!r} is not what was written: its bytes, or those of its digest, "
                 "were altered. Nothing was executed. Run `callslip verify` for the whole report.",

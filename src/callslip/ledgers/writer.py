@@ -85,8 +85,7 @@ class Writer:
             # Handed over at the end of this pass of the loop, so that tasks running now share the commit.
             loop.call_soon(self._hand_over)
         self._incoming.append(job)
-        # A cancelled waiter must not leave before the fate of its write is known.
-        return await asyncio.shield(job.future)
+        return await job.future  # a waiter that is cancelled leaves; the write stands all the same
 
     def _hand_over(self) -> None:
         with self._condition:
@@ -198,6 +197,8 @@ class Writer:
         self._discard()
         try:
             connection = self._open()
+            if "full" not in str(error):  # a full disk has taken only a part, which is nothing
+                _commit_anew(connection)
             landed = [job.work.landed(connection) for job in jobs]
         except (sqlite3.Error, OSError, LedgerError) as second:
             for job in jobs:
@@ -222,6 +223,16 @@ class Writer:
                 connection.close()
             except sqlite3.Error:
                 return
+
+
+def _commit_anew(connection: Connection) -> None:
+    """Settle what a failed sync left open: the commit may stand whole in the WAL, unseen until the next recovery
+    makes it true. A commit that works writes over it, or, if it is seen, makes it durable.
+    """
+    version = connection.execute("pragma user_version").fetchone()[0]
+    connection.execute("begin immediate")
+    connection.execute(f"pragma user_version = {version}")
+    connection.execute("commit")
 
 
 def _deliver(jobs: Sequence[_Job]) -> None:

@@ -29,9 +29,9 @@ PAGE = 10_000
 """Records in memory at once."""
 _LOOKS = 20
 """How often a session that is written meanwhile is looked at again."""
-_DIGEST = 32
 
-Row = tuple[int, bytes, bytes]
+Row = tuple[int, Any, Any]
+"""Position, digest, text: the last two are bytes unless somebody has altered them."""
 Progress = Callable[[int, int], None]
 """Told how many of how many records are checked."""
 
@@ -40,7 +40,9 @@ Progress = Callable[[int, int], None]
 class RawLog(Protocol):
     """A ledger that gives its stored bytes, unchecked."""
 
-    async def raw(self, session: str, *, after: int = 0, limit: int | None = None) -> Sequence[Row]: ...
+    async def raw(
+        self, session: str, *, after: int = 0, limit: int | None = None
+    ) -> Sequence[tuple[int, bytes, bytes]]: ...
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,28 +96,27 @@ def head_last(report: Report) -> int:
     return report.records + 1
 
 
-def broken_links(rows: Sequence[Row], after: int, previous: bytes) -> tuple[list[Row | int], bytes]:
+def broken_links(rows: Sequence[Row], after: int, previous: bytes) -> tuple[list[Row | range], bytes]:
     """Hash the chain over rows that follow the record ``after`` with digest ``previous``.
 
     Returns:
-        What does not fit, and the last stored digest: a row whose stored digest is not its own, or the position of
-        one that is missing.
+        What does not fit, and the last stored digest: a row whose stored digest is not that of its bytes, or the
+        positions that are missing. The row after a gap can't be judged.
     """
     sha256, expected = hashlib.sha256, after + 1
-    faults: list[Row | int] = []
+    faults: list[Row | range] = []
     for row in rows:
         seq, digest, text = row
         if seq != expected:
-            faults.extend(range(expected, min(seq, expected + 3)))
-            expected = seq
-        try:
-            good = sha256(previous + text).digest() == digest
-        except TypeError:  # altered into something that isn't even bytes
-            good = False
-        if not good:
-            faults.append(row)
+            faults.append(range(expected, seq))
+        else:
+            try:
+                if sha256(previous + text).digest() != digest:
+                    faults.append(row)
+            except TypeError:  # altered into something that isn't even bytes
+                faults.append(row)
         previous = digest
-        expected += 1
+        expected = seq + 1
     return faults, previous
 
 
@@ -126,7 +127,8 @@ class _Check:
         self.report = Report(session=session, digest=genesis(session), problems=[])
         self._parts = parts
         self._state: SessionState | None = fold.empty(session)
-        self._digests = bytearray(genesis(session))
+        self._recent = {0: genesis(session)}
+        """Digests of the latest records, by position."""
         self._addresses: dict[str, int] = {}
 
     def found(self, kind: Any, message: str, seq: int | None = None) -> None:
@@ -155,18 +157,21 @@ class _Check:
         faults, last = broken_links(rows, self.report.records, self.report.digest)
         if faults:
             self._explain(rows, faults)
-        for _, digest, _ in rows:
-            self._digests += digest if isinstance(digest, bytes) and len(digest) == _DIGEST else bytes(_DIGEST)
+        kept = {seq: digest for seq, digest in self._recent.items() if seq > self.report.records - PAGE}
+        self._recent = kept | {seq: digest for seq, digest, _ in rows}
         self.report.digest = last
 
-    def _explain(self, rows: Sequence[Row], faults: Sequence[Row | int]) -> None:
+    def _explain(self, rows: Sequence[Row], faults: Sequence[Row | range]) -> None:
         """Say what was altered: when the record after it fits the digest that should stand here, it was the digest."""
-        before = {row[0]: previous for row, previous in zip(rows, [self.report.digest, *(r[1] for r in rows)], strict=False)}
+        before = {
+            row[0]: previous for row, previous in zip(rows, [self.report.digest, *(r[1] for r in rows)], strict=False)
+        }
         after = {row[0]: row for row in rows}
         excused: set[int] = set()
         for fault in faults:
-            if isinstance(fault, int):
-                self.found("gap", f"record {fault} is missing", fault)
+            if isinstance(fault, range):
+                what = f"records {fault[0]} to {fault[-1]} are" if len(fault) > 1 else f"record {fault[0]} is"
+                self.found("gap", f"{what} missing", fault[0])
                 continue
             seq, _, text = fault
             if seq in excused:
@@ -181,16 +186,18 @@ class _Check:
 
     def _facts(self, rows: Sequence[Row]) -> None:
         """Decode, fold, and note which blobs are named."""
-        for seq, digest, text in rows:
+        for seq, digest, stored in rows:
             self.report.records = seq
+            text = stored if isinstance(stored, bytes) else str(stored).encode()
             try:
-                record = read(bytes(text) if isinstance(text, bytes) else str(text).encode(), seq)
+                record = read(text, seq)
             except LogBroken as error:
                 self.found("unreadable", str(error), seq)
                 self._state = None
                 continue
-            for address in _named(record.event):
-                self._addresses.setdefault(address, seq)
+            if b'"sha256:' in text:  # spares most records the walk
+                for address in _named(record.event):
+                    self._addresses.setdefault(address, seq)
             if isinstance(record.event, RunStarted):
                 self._anchor(record.event, seq)
             if self._state is not None:
@@ -202,9 +209,9 @@ class _Check:
 
     def _anchor(self, event: RunStarted, seq: int) -> None:
         """A run names the prefix it was built on."""
-        at = event.anchor_seq * _DIGEST
-        known = bytes(self._digests[at : at + _DIGEST]).hex()
-        if event.anchor_seq >= seq or event.anchor_digest not in ("", known):
+        known = self._recent.get(event.anchor_seq)
+        other = isinstance(known, bytes) and event.anchor_digest not in {"", known.hex()}
+        if event.anchor_seq >= seq or other:
             self.found(
                 "chain", f"the run in record {seq} was built on another log than the one that stands before it", seq
             )
@@ -217,7 +224,9 @@ class _Check:
             what = f"record {last + 1} is" if many == 1 else f"records {last + 1} to {head.seq} are"
             self.found("head", f"{what} missing at the end: the log was cut", last + 1)
         elif head.seq < last:
-            self.found("head", f"the head stands at record {head.seq}, but the log goes on to record {last}", head.seq + 1)
+            self.found(
+                "head", f"the head stands at record {head.seq}, but the log goes on to record {last}", head.seq + 1
+            )
         elif head.digest != self.report.digest:
             self.found("head", f"the head's digest is not that of the last record, {last}", last)
 
@@ -230,10 +239,15 @@ class _Check:
         now = (await self._parts.ledger.heads(self.report.session))[0]
         if now.seq == state.seq:
             for wait_id in sorted(rows ^ set(state.waits)):
-                where = "is open by the log, but not listed" if wait_id in state.waits else "is listed, but not open by the log"
+                where = (
+                    "is open by the log, but not listed"
+                    if wait_id in state.waits
+                    else "is listed, but not open by the log"
+                )
                 self.found("waits", f"wait {wait_id} {where}")
-            if (now.outsider_seq, now.owner is not None) != (state.outsider_seq, state.run_open):
-                self.found("head", "the head's owner or its last outsider is not as the log says")
+            released = now.owner is None and state.run_open
+            if now.outsider_seq != state.outsider_seq or now.epoch < state.epoch or released:
+                self.found("head", "the head's owner, epoch or last outsider is not as the log says")
         await self._checkpoint(state)
 
     async def _checkpoint(self, state: SessionState) -> None:
@@ -252,7 +266,7 @@ class _Check:
             return
         if cached.seq != state.seq:
             return  # somebody is writing
-        same = msgspec.structs.replace(cached, items=items, segments=())
+        same = msgspec.structs.replace(cached, items=items, segments=(), checkpoint_seq=state.checkpoint_seq)
         if same != state:
             names = [name for name in SessionState.__struct_fields__ if getattr(same, name) != getattr(state, name)]
             self.found("checkpoint", f"the checkpoint at record {kept.seq} tells another story than the log: {names}")
@@ -280,7 +294,7 @@ async def _fault(store: Blobs, address: str, *, contents: bool) -> str:
     return ""
 
 
-def _link(previous: bytes, text: bytes) -> bytes:
+def _link(previous: Any, text: Any) -> bytes:
     try:
         return hashlib.sha256(previous + text).digest()
     except TypeError:
