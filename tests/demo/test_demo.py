@@ -1,0 +1,94 @@
+"""The demo as a reader runs it: as a process, without a terminal."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from callslip.testing.chat_server import ChatServer, Says
+
+ROOT = Path(__file__).parents[2]
+
+
+def demo(tmp_path, *options, **variables):
+    environment = {**os.environ, "TMPDIR": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache"), **variables}
+    return subprocess.run(
+        [sys.executable, "-m", "demo", "--seed", "7", *options],
+        check=False,
+        cwd=ROOT,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+
+
+def test_every_claim_holds(tmp_path):
+    done = demo(tmp_path, "--keep")
+    said = done.stdout
+    assert done.returncode == 0, said + done.stderr
+    assert done.stderr == ""
+    assert "\x1b" not in said
+    assert said.count("✖ SIGKILL") >= 2
+    assert said.count("exit status -9") >= 4
+    assert "scripted replies in Chat Completions form; no model was asked" in said
+    assert said.count("“ scripted reply") == 5
+    assert "pay_invoice     by its probe: charge CH-0001" in said
+    assert "parked      send_letter" in said
+    assert "1 charge, EUR 1,840.00, settled by its probe" in said
+    assert "\n  ✗" not in said
+    (folder,) = tmp_path.glob("callslip-demo-*")
+    assert f"kept: {folder}" in said
+    assert (folder / "state" / "ledger.db").is_file()
+
+
+@pytest.mark.parametrize(
+    ("sabotage", "missed"),
+    [
+        ("double-charge", "the bank counts one charge of EUR 1,840.00 (NOT SO: saw (2, 368000)"),
+        ("lying-probe", "it was dispatched once: nothing was sent again (NOT SO: saw 2"),
+    ],
+)
+def test_a_claim_that_does_not_hold_fails_the_demo(tmp_path, sabotage, missed):
+    done = demo(tmp_path, "--sabotage", sabotage)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert missed in " ".join(done.stdout.split())
+    assert "\n  ✗" in done.stdout
+    assert not list(tmp_path.glob("callslip-demo-*"))
+
+
+def test_a_live_model_is_asked_and_its_replies_kept(tmp_path):
+    """And all goes well up to a log that was not altered, though the story says so: one claim does not hold."""
+    script = []
+    for line in (ROOT / "demo" / "replies" / "office.jsonl").read_text().splitlines():
+        message = json.loads(line)["body"]["choices"][0]["message"]
+        calls = [(call["function"]["name"], call["function"]["arguments"]) for call in message.get("tool_calls", ())]
+        script.append(Says(message["content"], calls))
+    with ChatServer(script) as server:
+        kept = tmp_path / "kept.jsonl"
+        options = ("--model", "small", "--record", str(kept), "--sabotage", "no-flip")
+        done = demo(tmp_path, *options, OPENAI_BASE_URL=server.base_url)
+        assert done.returncode == 1, done.stdout + done.stderr
+        assert done.stdout.count("NOT SO") == 1, done.stdout
+        assert "and no other (NOT SO: saw (0, set())" in done.stdout
+        assert "“ live reply of small 5" in done.stdout
+        assert "scripted" not in done.stdout
+        assert len(server.requests) == 5
+    assert len(kept.read_text().splitlines()) == 5
+
+
+def test_a_model_that_never_pays_fails_the_demo(tmp_path):
+    with ChatServer([Says("I would rather not.")]) as server:
+        done = demo(tmp_path, "--model", "small", OPENAI_BASE_URL=server.base_url)
+    assert done.returncode == 1
+    assert "the agent called pay_invoice (NOT SO: saw 'the session ended without it'" in " ".join(done.stdout.split())
+
+
+def test_a_key_needs_a_terminal(tmp_path):
+    done = demo(tmp_path, "--interactive")
+    assert done.returncode == 2
+    assert "--interactive needs a terminal" in done.stderr
