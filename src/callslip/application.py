@@ -57,7 +57,7 @@ class Runtime:
         workspace: the folder the file tools work in; sessions are bound to its identity.
         policy: decides each call; or a mapping from risk to ``allow``, ``ask`` or ``deny``.
         system: the system prompt.
-        secrets: exact texts that must reach neither log nor model.
+        secrets: exact texts that are taken out of tools' results and errors before log and model see them.
         watch: called with what happens live (``callslip.runtime.live``).
 
     Use it as an asynchronous context manager, or call :meth:`aclose`.

@@ -18,12 +18,12 @@ FILE = "callslip.toml"
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The settings of a project. A field that is not named here is refused, with the nearest name."""
+    """The settings of a project. A field that is not named here is refused."""
 
     app: str | None = None
     """``module:attribute`` or ``file.py:attribute`` of the Runtime."""
     model: str | None = None
-    """``openai:NAME``, ``recorded:FILE`` or ``scripted:…``."""
+    """``openai:NAME`` or ``recorded:FILE``."""
     base_url: str | None = None
     """Of an OpenAI-compatible server; else the environment's ``OPENAI_BASE_URL``."""
     system: str = ""

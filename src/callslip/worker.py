@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import NamedTuple
 
 from callslip.application import Runtime
 from callslip.core.wait import WaitKind
@@ -20,9 +21,18 @@ POLL = 0.2
 SWEEP = 2.0
 """Seconds between two looks at every session."""
 BACK_OFF = 30.0
-"""Seconds before a session whose drive failed is tried again, unless it changes before."""
+"""Seconds before a session whose drive failed is tried again, unless it changes before; doubled each time."""
+LONGEST_BACK_OFF = 3600.0
 
 OnSession = Callable[[str, str], None]
+
+
+class _Failure(NamedTuple):
+    """A drive that failed here: where the log stood, until when it is left alone, and the pause after that."""
+
+    seq: int
+    until: float
+    pause: float
 
 
 class Worker:
@@ -33,7 +43,7 @@ class Worker:
         self._concurrency = concurrency
         self._tell = on_session or (lambda _session, _what: None)
         self._running: dict[str, asyncio.Task[None]] = {}
-        self._failed: dict[str, tuple[int, float]] = {}
+        self._failed: dict[str, _Failure] = {}
         self._drives = 0
 
     async def serve(self, stop: asyncio.Event, *, once: bool = False) -> int:
@@ -90,14 +100,17 @@ class Worker:
 
     def _can_go_on(self, head: Head, due: set[str]) -> bool:
         if head.owner is None:
-            return head.woken or head.session in due
+            failed_here = head.status == "failed" and head.session in self._failed
+            return head.woken or head.session in due or failed_here
         me = self._runtime.parts.owners.me()
         liveness = self._runtime.parts.owners.liveness(head.owner)
         return head.owner.id != me.id and liveness in {Liveness.LOCK_FREE, Liveness.REBOOTED}
 
     def _backs_off(self, head: Head) -> bool:
-        seq, until = self._failed.get(head.session, (-1, 0.0))
-        return seq == head.seq and self._runtime.parts.clock.monotonic() < until
+        failure = self._failed.get(head.session)
+        if failure is None or failure.seq != head.seq:
+            return False
+        return self._runtime.parts.clock.monotonic() < failure.until
 
     async def _drive(self, head: Head) -> None:
         self._tell(head.session, "driving")
@@ -106,9 +119,15 @@ class Worker:
         except (Busy, NotFound):
             return  # somebody else was quicker
         except CallslipError as error:
-            latest = await self._runtime.parts.ledger.heads(head.session)
-            until = self._runtime.parts.clock.monotonic() + BACK_OFF
-            self._failed[head.session] = (latest[0].seq if latest else head.seq, until)
+            await self._back_off(head)
             self._tell(head.session, f"{error.code}: {error}")
         else:
+            self._failed.pop(head.session, None)
             self._tell(head.session, run.status)
+
+    async def _back_off(self, head: Head) -> None:
+        latest = await self._runtime.parts.ledger.heads(head.session)
+        earlier = self._failed.get(head.session)
+        pause = min(earlier.pause * 2, LONGEST_BACK_OFF) if earlier is not None else BACK_OFF
+        until = self._runtime.parts.clock.monotonic() + pause
+        self._failed[head.session] = _Failure(latest[0].seq if latest else head.seq, until, pause)

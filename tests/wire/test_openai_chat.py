@@ -39,6 +39,7 @@ async def refused(server_answer, request, **settings):
     return caught.value
 
 
+@pytest.mark.requirement("WIRE-01")
 @pytest.mark.parametrize("stream", [False, True])
 async def test_a_call_and_then_an_answer(ask, stream):
     with ChatServer([Says("Looking.", [(WIRE, {"path": "a"})], ids=["x1"]), Says("Done.")]) as server:
@@ -83,6 +84,7 @@ async def test_a_call_and_then_an_answer(ask, stream):
     assert ("stream_options" in sent.body) is stream
 
 
+@pytest.mark.requirement("WIRE-04")
 async def test_deltas_are_shown_as_they_come_with_the_tools_own_name(ask):
     shown = []
     with ChatServer([Says("Looking.", [(WIRE, {"path": "a"})])]) as server:

@@ -25,6 +25,7 @@ def spelled(proposal, expected):
     return [proposal.provider_id, proposal.tool, arguments]
 
 
+@pytest.mark.requirement("WIRE-04")
 @pytest.mark.anyio
 @pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
 async def test_what_becomes_of_a_stream(case, ask):
@@ -37,6 +38,8 @@ async def test_what_becomes_of_a_stream(case, ask):
     assert [spelled(got, want) for got, want in zip(reply.proposals, case["calls"], strict=True)] == case["calls"]
 
 
+@pytest.mark.requirement("CALL-05")
+@pytest.mark.requirement("WIRE-04")
 @pytest.mark.anyio
 @pytest.mark.parametrize("case", [case for case in CASES if case["becomes"] == "calls"], ids=lambda case: case["id"])
 async def test_a_lost_connection_is_never_a_call(case, ask):

@@ -10,6 +10,7 @@ import secrets
 from pathlib import Path
 from typing import Protocol
 
+import anyio
 import anyio.to_thread
 import zstandard
 
@@ -66,12 +67,15 @@ class FileBlobs:
     def __init__(self, folder: Path, *, disk: Disk | None = None) -> None:
         self._folder = folder
         self._disk = disk or RealDisk()
+        self._named: set[Path] = set()
+        """Folders whose names are durable, as this process has seen to."""
+        self._threads = anyio.CapacityLimiter(8)  # apart from the threads that tools run in
 
     async def put(self, data: bytes) -> str:
-        return await anyio.to_thread.run_sync(self._put, data)
+        return await anyio.to_thread.run_sync(self._put, data, limiter=self._threads)
 
     async def get(self, address: str) -> bytes:
-        return await anyio.to_thread.run_sync(self._get, address)
+        return await anyio.to_thread.run_sync(self._get, address, limiter=self._threads)
 
     async def has(self, address: str) -> bool:
         return self._path(address).exists()
@@ -80,14 +84,16 @@ class FileBlobs:
         address = payload.address(data)
         path = self._path(address)
         try:
+            if path.parent not in self._named:
+                # There or not: whoever made it may have died before its name was durable.
+                path.parent.mkdir(mode=0o700, exist_ok=True)
+                self._disk.sync_folder(self._folder)
+                self._named.add(path.parent)
             if path.exists():
                 os.utime(path)  # in use again: garbage collection spares what is young
                 # Whoever wrote it may have died between the rename and this; nobody names it before it is durable.
                 self._disk.sync_folder(path.parent)
                 return address
-            if not path.parent.exists():
-                path.parent.mkdir(mode=0o700, exist_ok=True)
-                self._disk.sync_folder(self._folder)
             temporary = path.parent / f".{path.name}.{secrets.token_hex(4)}"
             self._disk.write(temporary, zstandard.ZstdCompressor(level=_LEVEL).compress(data))
             failpoint.hit("blob.written")

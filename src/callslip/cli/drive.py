@@ -110,7 +110,7 @@ def _tell(given: Given, view: LiveView, run: Run, took: str) -> int:
     if run.status == "finished":
         if not (view.streamed and sys.stdout.isatty()):
             click.echo(visible(run.text, lines=True))
-        look.aside(f"{look.mark('ok')} finished in {took}", dim=True)
+        look.aside(f"{look.mark('ok')} {look.paint(f'finished in {took}', dim=True)}")
         return RUN_CODES[run.status]
     if run.status == "waiting":
         look.aside(f"{look.mark('wait')} {look.paint('waiting', bold=True)} {visible(run.reason)}")

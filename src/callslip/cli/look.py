@@ -40,7 +40,8 @@ class Cell(NamedTuple):
 
 def paint(text: str, colour: str | None = None, *, bold: bool = False, dim: bool = False) -> str:
     """The text in a colour, or as it is where colours are not wanted. ``click.echo`` strips it for a file."""
-    if "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb":
+    plain = not (colour or bold or dim)
+    if plain or "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb":
         return text
     return click.style(text, fg=colour, bold=bold or None, dim=dim or None)
 
@@ -94,6 +95,19 @@ def cut(text: str, most: int | None) -> str:
             break
         kept.append(character)
     return "".join(kept) + ("…" if most > 0 else "")
+
+
+def wrap(text: str, most: int | None) -> list[str]:
+    """The text in lines of at most that many columns, broken at spaces; a longer word stands on its own."""
+    if most is None or width(text) <= most:
+        return [text]
+    lines = [""]
+    for word in text.split(" "):
+        if lines[-1] and width(lines[-1]) + 1 + width(word) > most:
+            lines.append(word)
+        else:
+            lines[-1] = f"{lines[-1]} {word}" if lines[-1] else word
+    return lines
 
 
 def pad(text: str, to: int) -> str:

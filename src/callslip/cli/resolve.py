@@ -37,6 +37,8 @@ async def resolve(given: Given, wait: str, verdict: str, reason: str, result: st
     chosen = VERDICTS[verdict]
     if chosen is not None and not reason.strip():
         raise UsageError("A verdict needs --reason: how do you know? It stays in the log. Nothing was written.")
+    if chosen is None and reason:
+        raise UsageError("accept keeps no --reason in this version. Nothing was written. Leave it out.")
     if result is not None and verdict != "happened":
         raise UsageError(f"--result goes with happened, not with {verdict}. Nothing was written.")
     value = read_value("--result", result) if result is not None else None

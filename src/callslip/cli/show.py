@@ -29,6 +29,9 @@ from callslip.runtime import payloads as payload_texts
 _PAGE = 2000
 _DEED = 10
 _MOST_SUBJECT = 20
+_TEXT = 23
+"""Where the marks and what is said stand."""
+_DETAIL = _TEXT + 2 + _MOST_SUBJECT + 1 + _DEED + 1
 
 
 @command
@@ -125,11 +128,16 @@ def _print_line(stored: Stored, line: Line) -> None:
     subject = look.pad(look.cut(one_line(line.subject), _MOST_SUBJECT), _MOST_SUBJECT)
     left = f"{place}  {look.mark(line.mark)} {look.paint(subject, bold=True)} {look.pad(line.deed, _DEED)} "
     columns = look.columns()
-    room = None if columns is None else max(columns - 22 - _MOST_SUBJECT - _DEED - 4, 20)
-    look.say(left + look.paint(look.cut(one_line(line.detail), room), dim=not line.boundary))
+    first, *more = look.wrap(one_line(line.detail), _room(columns, _DETAIL))
+    look.say((left + look.paint(first, dim=not line.boundary)).rstrip())
+    for rest in more:
+        look.say(" " * _DETAIL + look.paint(rest, dim=not line.boundary))
     if line.text:
-        words = look.cut(one_line(line.text), None if columns is None else max(columns - 24, 20))
-        look.say(" " * 23 + words)
+        look.say(" " * _TEXT + look.cut(one_line(line.text), _room(columns, _TEXT)))
+
+
+def _room(columns: int | None, left: int) -> int | None:
+    return None if columns is None else max(columns - left, 24)
 
 
 async def _print_payloads(runtime: Runtime, line: Line) -> None:
@@ -139,4 +147,4 @@ async def _print_payloads(runtime: Runtime, line: Line) -> None:
         except CallslipError as error:
             text = f"({error})"
         where = f" {payload.blob}" if payload.blob else ""
-        look.say(f"{' ' * 23}{look.paint(name + where, 'cyan')}  {visible(text)}")
+        look.say(f"{' ' * _TEXT}{look.paint(name + where, 'cyan')}  {visible(text)}")

@@ -119,18 +119,20 @@ class Timeline:
 
     def _tool_dispatch(self, event: ToolDispatch, stored: Stored) -> Line:
         times = self._calls.get(event.call_id)
-        wait = ""
+        parts = [wording.dispatched(event)]
+        if times is not None and event.attempt == 1:
+            parts.append(f"{span(stored.record.at - times.proposed)} after its proposal")
         if times is not None:
-            if event.attempt == 1:
-                wait = f", {span(stored.record.at - times.proposed)} after its proposal"
             times.dispatched = stored.record.at
-        rules = f", rules {' '.join(event.rules)}" if event.rules else ""
-        changed = f", arguments changed ({' '.join(event.changed)})" if event.changed else ""
+        if event.rules:
+            parts.append(f"rules {' '.join(event.rules)}")
+        if event.changed:
+            parts.append(f"arguments changed ({' '.join(event.changed)})")
         return Line(
             mark="next",
             subject=event.tool,
             deed="dispatched",
-            detail=f"{wording.dispatched(event)}{rules}{changed}{wait}",
+            detail=", ".join(parts),
             payloads=(("arguments", event.arguments),),
         )
 

@@ -8,19 +8,36 @@ from callslip.cli import look
 from callslip.cli.app import runtime_for
 from callslip.cli.command import command
 from callslip.cli.document import print_document, wait_document
+from callslip.cli.failure import exit_code, report
 from callslip.cli.options import Given
 from callslip.cli.waiting import print_waits
+from callslip.core.wait import Wait
+from callslip.errors import CallslipError
 
 
 @command
 @click.argument("session", required=False)
-async def waits(given: Given, session: str | None) -> None:
+async def waits(given: Given, session: str | None) -> int:
     """List what is waited for, in all sessions or in SESSION, oldest first, each with the command that answers it."""
+    found: list[Wait] = []
+    broken: list[CallslipError] = []
     async with runtime_for(given, "look") as runtime:
-        found = await runtime.waits(session)
+        rows = await runtime.parts.ledger.waits(session)
+        for name in dict.fromkeys(row.session for row in rows):
+            try:
+                found += await runtime.waits(name)
+            except CallslipError as error:  # one broken session must not hide the waits of the others
+                broken.append(error)
+    found.sort(key=lambda wait: wait.opened_at)
+    code = max((exit_code(one) for one in broken), default=0)
     if given.as_json:
-        print_document({"waits": [wait_document(wait) for wait in found]})
-    elif found:
+        errors = [{"code": one.code, "message": str(one)} for one in broken]
+        print_document({"waits": [wait_document(wait) for wait in found], "errors": errors})
+        return code
+    if found:
         print_waits(given, found)
-    else:
+    elif not broken:
         look.say("Nothing is waited for.")
+    for one in broken:
+        report(one, as_json=False, debug=given.debug)
+    return code

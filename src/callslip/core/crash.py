@@ -45,6 +45,10 @@ class Settle(msgspec.Struct, frozen=True, kw_only=True):
     effect: Effect = Effect.UNKNOWN
 
 
+EXHAUSTED = Settle(status=Status.RETRYABLE_ERROR, code="attempts_exhausted")
+"""For a call that only reads and never ended with an answer."""
+
+
 class SettleByVerdict(msgspec.Struct, frozen=True):
     """The operator said what happened, or gave up."""
 
@@ -80,13 +84,13 @@ _ASK_AGAIN = frozenset({"probe_failed", "still_running"})
 """Parked for want of an answer that may come by itself: judged anew at each resume."""
 
 
-def judge(call: CallState, *, now: int, ended_here: bool = False) -> Conclusion:
+def judge(call: CallState, *, now: int, ended_here: int | None = None) -> Conclusion:
     """What may be done with a call, by the log alone.
 
     Args:
         call: the folded call.
         now: milliseconds since 1970, UTC.
-        ended_here: the latest attempt ran in this process and is known to have ended.
+        ended_here: when the latest attempt, which ran in this process, was seen to have ended.
     """
     if call.response is not None:
         return Reuse()
@@ -102,10 +106,10 @@ def judge(call: CallState, *, now: int, ended_here: bool = False) -> Conclusion:
         return AwaitClient()
     if call.failed is not None and call.failed.effect is Effect.NONE:
         return GateAgain()
-    return _unknown_outcome(call, now, ended_here=ended_here)
+    return _unknown_outcome(call, now, ended_here)
 
 
-def _unknown_outcome(call: CallState, now: int, *, ended_here: bool) -> Conclusion:
+def _unknown_outcome(call: CallState, now: int, ended_here: int | None) -> Conclusion:
     dispatch = call.dispatch
     assert dispatch is not None
     if dispatch.recovery is Recovery.NEVER:
@@ -116,12 +120,12 @@ def _unknown_outcome(call: CallState, now: int, *, ended_here: bool) -> Conclusi
                 code="timeout" if late else "interrupted",
             )
         return Park(code="unknown_outcome", reason=_unclear(call))
-    until = quiet_until(call)
-    if not ended_here and (until is None or now < until):
+    until = quiet_until(call, ended_here)
+    if until is None or now < until:
         return WaitUntil(at=until, reason="its earlier attempt may still take effect")
     if dispatch.recovery is Recovery.IDEMPOTENT:
         if dispatch.attempt >= MAX_ATTEMPTS and dispatch.risk is Risk.READ:
-            return Settle(status=Status.RETRYABLE_ERROR, code="attempts_exhausted")
+            return EXHAUSTED
         if dispatch.attempt >= MAX_ATTEMPTS:
             return Park(code="attempts_exhausted", reason=f"{dispatch.attempt} attempts ended without an answer")
         return Again()
@@ -138,14 +142,18 @@ def _unclear(call: CallState) -> str:
     return f"its attempt failed ({call.failed.code}), and nothing tells whether it took effect"
 
 
-def quiet_until(call: CallState) -> int | None:
+def quiet_until(call: CallState, ended_here: int | None = None) -> int | None:
     """When the latest attempt has provably ended, in milliseconds since 1970; ``None`` when nothing shows it.
 
     Same host: its owner's lock was seen free and its processes gone, and then its quiet period passed, since a
-    request already sent may still arrive. Elsewhere: its deadline and then its quiet period passed.
+    request already sent may still arrive. Elsewhere: its deadline and then its quiet period passed. In this process:
+    it came to its end, and then its quiet period passed, except before a repeat that is declared safe in itself.
     """
     dispatch = call.dispatch
     assert dispatch is not None
+    if ended_here is not None:
+        at_once = dispatch.local_effect or dispatch.recovery is Recovery.IDEMPOTENT
+        return ended_here + (0 if at_once else dispatch.quiet_ms)
     if call.ended_seen_at is None:
         return None
     if call.ended_how == "elsewhere":

@@ -151,7 +151,9 @@ def _user_message(state: SessionState, event: UserMessage, record: Record, seq: 
 def _model_requested(state: SessionState, event: ModelRequested, record: Record, seq: int) -> None:
     if state.step is not None and any(state.calls[call].response is None for call in state.step.calls):
         raise _broken(seq, f"step {event.step} begins while a call of step {state.step.step} has no response")
-    if event.model != CALLER:
+    if event.model == CALLER:  # what was meant for the step before has done what it could
+        state.stop, state.queued = False, [message for message in state.queued if not message.steer]
+    else:
         consumed = {message.seq: message for message in state.queued}
         for position in event.consumed:
             if position not in consumed:

@@ -16,7 +16,7 @@ class WaitKind(StrEnum):
     TIME = "time"
     """Nothing to answer: the session goes on by itself at ``wake_at``."""
     WORKSPACE = "workspace"
-    """The workspace is not the one the session began in; answered by ``resolve`` with ``accept``."""
+    """The workspace is not the one the session began in; answered by ``accept_workspace``."""
 
 
 class Wait(msgspec.Struct, frozen=True, kw_only=True):

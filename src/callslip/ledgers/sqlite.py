@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+import anyio
 import anyio.to_thread
 import msgspec
 
@@ -38,6 +39,8 @@ class SqliteLedger:
         self._writer = Writer(path, connect)
         self._reader = open_ledger(path, connect)
         self._reading = threading.Lock()
+        # Not the threads that tools run in: a hundred busy tools must not keep the log from being read.
+        self._threads = anyio.CapacityLimiter(2)
 
     @property
     def commits(self) -> int:
@@ -116,7 +119,7 @@ class SqliteLedger:
             with self._reading:
                 return self._call(function)
 
-        return await anyio.to_thread.run_sync(locked)
+        return await anyio.to_thread.run_sync(locked, limiter=self._threads)
 
     def _call(self, function: Callable[[Connection], T]) -> T:
         try:

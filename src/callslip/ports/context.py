@@ -46,6 +46,7 @@ class Context:
         self._on_partial = on_partial
         self._cancelled = threading.Event()
         self._running = 0
+        self._queued = False
         self._abandoned: Callable[[Any, BaseException | None], None] | None = None
         self._lock = threading.Lock()
 
@@ -67,6 +68,15 @@ class Context:
         """Whether a thread of this call, or a coroutine left behind, is running."""
         return self._running > 0
 
+    @property
+    def never_began(self) -> bool:
+        """Whether the call still waits for a thread: nothing of it has run."""
+        return self._queued
+
+    def wait_for_thread(self) -> None:
+        """The tool is synchronous and begins once a thread is free. Called by the executor."""
+        self._queued = True
+
     def left_behind(self) -> None:
         """A coroutine of this call goes on although it was cancelled. Called by the runtime."""
         with self._lock:
@@ -86,6 +96,7 @@ class Context:
         """Run a synchronous tool's body in the current thread, so that its end is seen even when abandoned."""
         with self._lock:
             self._running += 1
+            self._queued = False
         value, error = None, None
         try:
             value = function()

@@ -11,10 +11,11 @@ from callslip.core import crash, ids
 from callslip.core.call import CallState
 from callslip.core.events.wait_closed import WaitClosed
 from callslip.core.events.wait_opened import WaitOpened
+from callslip.core.tool import Risk
 from callslip.core.wait import WaitKind
 from callslip.errors import Moved
 from callslip.runtime import recover
-from callslip.runtime.dispatch import again, dispatch
+from callslip.runtime.dispatch import NOTHING, Attempted, again, dispatch
 from callslip.runtime.drive import Drive
 from callslip.runtime.live import Waiting
 
@@ -38,26 +39,27 @@ def actionable(drive: Drive, call: CallState, *, first: bool) -> bool:
 
 async def advance(drive: Drive, call: CallState, stop: asyncio.Future[None]) -> None:
     """Act until the call is answered or waits."""
-    ended_here = False
+    ended_here: int | None = None
     for round_ in range(crash.MAX_ATTEMPTS * 4):
         try:
-            ended = await _act(drive, call, stop, ended_here=ended_here, round_=round_)
+            made = await _act(drive, call, stop, ended_here=ended_here, round_=round_)
         except Moved:
             continue  # somebody outside was quicker; what they said is folded now
-        if ended is None:
+        if made is None:
             return
-        ended_here = ended
+        if made.begun:
+            ended_here = drive.parts.clock.now() if made.ended else None
     reason = "it could not be brought to an end in many tries"
     await recover.park(drive, call, crash.Park(code="attempts_exhausted", reason=reason))
 
 
 async def _act(
-    drive: Drive, call: CallState, stop: asyncio.Future[None], *, ended_here: bool, round_: int
-) -> bool | None:
+    drive: Drive, call: CallState, stop: asyncio.Future[None], *, ended_here: int | None, round_: int
+) -> Attempted | None:
     """Ask the crash table once and do what it says.
 
     Returns:
-        ``None`` when nothing is left to do now; else whether the latest attempt is known to have ended here.
+        ``None`` when nothing is left to do now; else the attempt that was made here, if any was.
 
     Raises:
         Moved: an outsider's record came in; judge again.
@@ -66,8 +68,7 @@ async def _act(
     conclusion = crash.judge(call, now=drive.parts.clock.now(), ended_here=ended_here)
     match conclusion:
         case crash.GateAgain():
-            made = await dispatch(drive, call, stop)
-            return made.ended if made.begun else None
+            return await dispatch(drive, call, stop)
         case crash.Again():
             return await _again(drive, call, stop, round_, judged)
         case crash.AskProbe():
@@ -79,7 +80,7 @@ async def _act(
         case crash.SettleByVerdict():
             await recover.settle_by_verdict(drive, call, judged)
         case crash.WaitUntil():
-            return ended_here if await _wait(drive, call, conclusion, stop) else None
+            return NOTHING if await _wait(drive, call, conclusion, stop) else None
         case crash.Reuse() | crash.AwaitVerdict() | crash.AwaitClient():
             return None
         case crash.Park():
@@ -87,17 +88,23 @@ async def _act(
     if isinstance(conclusion, crash.Park):
         await recover.park(drive, call, conclusion)
         return None
-    return ended_here
+    return NOTHING
 
 
-async def _again(drive: Drive, call: CallState, stop: asyncio.Future[None], round_: int, judged: int) -> bool | None:
+async def _again(
+    drive: Drive, call: CallState, stop: asyncio.Future[None], round_: int, judged: int
+) -> Attempted | None:
     """Repeat, within the run's own measure; ``None`` when the call was parked, or left to the next run, instead."""
     if not await recover.can_act(drive, call):
         await recover.park(drive, call, recover.GONE)
         return None
+    assert call.dispatch is not None
     if stop.done() or drive.state.stop or drive.paused:
         return None
     made_here = round_ if call.dispatch_epoch == drive.epoch else 0
+    if made_here >= drive.parts.limits.in_run_attempts and call.dispatch.risk is Risk.READ:
+        await recover.settle(drive, call, crash.EXHAUSTED, judged)
+        return None
     if made_here >= drive.parts.limits.in_run_attempts:
         await recover.park(
             drive, call, crash.Park(code="attempts_exhausted", reason=f"{call.attempts} attempts ended unclear")
@@ -105,7 +112,7 @@ async def _again(drive: Drive, call: CallState, stop: asyncio.Future[None], roun
         return None
     if made_here:
         await drive.parts.clock.sleep(_PAUSE * 2 ** (made_here - 1))
-    return (await again(drive, call, stop, judged)).ended
+    return await again(drive, call, stop, judged)
 
 
 async def _wait(drive: Drive, call: CallState, until: crash.WaitUntil, stop: asyncio.Future[None]) -> bool:

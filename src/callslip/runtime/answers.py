@@ -205,6 +205,6 @@ def _still_open(state: SessionState, row: WaitRow, kind: WaitKind) -> WaitOpened
     if wait.kind is not kind:
         raise WaitConflict(
             f"Wait {row.wait_id} is of kind {wait.kind}, which can't be answered this way. Nothing was written. "
-            "client: submit; parked: resolve; time: it ends by itself."
+            "client: submit; parked: resolve; workspace: accept_workspace; time: it ends by itself."
         )
     return wait

@@ -50,19 +50,25 @@ class Attempted(msgspec.Struct, frozen=True, kw_only=True):
 
     ended: bool
     begun: bool = True
-    """False when the run is being paused: the call is left to the next one."""
+    """False when no attempt was made."""
 
 
-async def dispatch(drive: Drive, call: CallState, stop: asyncio.Future[None]) -> Attempted:
-    """Judge the call by today's gate, and make one attempt if it passes. Its fate is in the log afterwards."""
+NOTHING = Attempted(ended=True, begun=False)
+
+
+async def dispatch(drive: Drive, call: CallState, stop: asyncio.Future[None]) -> Attempted | None:
+    """Judge the call by today's gate, and make one attempt if it passes. Its fate is in the log afterwards.
+
+    ``None`` when the run is being paused: the call is left to the next one.
+    """
     while True:
         if drive.paused:
-            return Attempted(ended=True, begun=False)
+            return None
         judged = drive.state.outsider_seq
         verdict = await _judge(drive, call)
         if isinstance(verdict, Refusal):
             await drive.append(outcome.refused(call, verdict, drive.parts))
-            return Attempted(ended=True)
+            return NOTHING
         claims = keys(verdict.entry.executor.spec.claims, verdict.arguments.value)
         async with drive.parts.claims.holding(claims) as waited:
             if waited:  # the world has moved on meanwhile: ask the gate again before anything happens
@@ -105,7 +111,7 @@ async def _attempt(
         evidence = await executor.prepare(passed.arguments.value)
     except Exception as error:  # noqa: BLE001 - a look that failed: nothing has happened, and the model may be told
         await drive.append(outcome.refused(call, _unprepared(error, executor.spec), drive.parts))
-        return Attempted(ended=True)
+        return NOTHING
     t1 = await _t1(drive, call, passed, evidence, claims)
     if executor.spec.client_owned:
         failpoint.hit("dispatch.before")
@@ -113,7 +119,7 @@ async def _attempt(
             wait_id=ids.random_id("wait"), kind=WaitKind.CLIENT, reason="its client runs it", call_id=t1.call_id
         )
         await drive.append(t1, wait, judged=judged)
-        return Attempted(ended=True)
+        return NOTHING
     work = _from_t1(drive, passed.entry, t1, passed.arguments.value, stop, judged)
     return await _shielded(work, stop)
 

@@ -34,6 +34,18 @@ async def execute(
     """
     failpoint.hit("effect.before")
     work = asyncio.ensure_future(_run(executor, arguments, context))
+    try:
+        await asyncio.sleep(0)
+        if work.done():  # it never waited, and needs no timer
+            return work.result()
+        return await _ended(parts, work, context, stop, on_late)
+    finally:
+        failpoint.hit("effect.after")
+
+
+async def _ended(
+    parts: Parts, work: asyncio.Future[Attempt], context: Context, stop: asyncio.Future[None], on_late: OnLate
+) -> Attempt:
     timer = asyncio.ensure_future(parts.clock.sleep(context.remaining()))
     try:
         await _first(work, timer, stop)
@@ -45,10 +57,10 @@ async def execute(
         context.cancel()
         context.abandon(on_late)
         await _cancel(parts, work, context, on_late)
-        return TimedOut() if timer.done() else Stopped()
+        began = not context.never_began
+        return TimedOut(began=began) if timer.done() else Stopped(began=began)
     finally:
         timer.cancel()
-        failpoint.hit("effect.after")
 
 
 async def _run(executor: Executor, arguments: Mapping[str, Any], context: Context) -> Attempt:

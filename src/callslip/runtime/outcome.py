@@ -39,11 +39,15 @@ class Raised(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TimedOut(msgspec.Struct, frozen=True, kw_only=True):
-    """The deadline passed first."""
+    """The deadline passed first; ``began`` is false when it still waited for a thread."""
+
+    began: bool = True
 
 
 class Stopped(msgspec.Struct, frozen=True, kw_only=True):
-    """It was told to stop, and did not converge within the grace time."""
+    """It was told to stop, and did not converge within the grace time; ``began`` as in :class:`TimedOut`."""
+
+    began: bool = True
 
 
 Attempt = Returned | Raised | TimedOut | Stopped
@@ -129,6 +133,8 @@ def effect_of(dispatch: ToolDispatch, attempt: Attempt) -> Effect:
     """
     if isinstance(attempt, Raised) and isinstance(attempt.error, ToolFailed):
         return Effect(attempt.error.effect)
+    if isinstance(attempt, TimedOut | Stopped) and not attempt.began:
+        return Effect.NONE
     return Effect.NONE if dispatch.risk is Risk.READ else Effect.UNKNOWN
 
 

@@ -84,6 +84,8 @@ async def settle(drive: Drive, call: CallState, conclusion: crash.Settle, judged
         "timeout": "The call did not end within its time limit, and its result was lost.",
         "attempts_exhausted": "The call was attempted several times and never ended with an answer.",
     }.get(conclusion.code, "The process that ran the call ended before its result was recorded.")
+    if call.failed is not None and conclusion.code == "interrupted":
+        message = f"The call failed ({call.failed.code})."
     await _answer(
         drive,
         call,

@@ -1,4 +1,4 @@
-"""Secrets that must reach neither log nor model: those the runtime holds, and shapes that give themselves away.
+"""Take secrets out of results and errors before log and model see them: those the runtime holds, and known shapes.
 
 Shapes: vendor prefixes as documented by OpenAI, Anthropic, GitHub, Slack, AWS, Google and Stripe, JSON Web Tokens
 (RFC 7519) and PEM private keys (RFC 7468).
@@ -59,7 +59,13 @@ def _clean_strings(value: Any, clean: Callable[[str], str]) -> Any:
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, dict):
-        return {clean(key): _clean_strings(item, clean) for key, item in value.items()}
+        cleaned: dict[str, Any] = {}
+        for key, item in value.items():
+            name = clean(key)
+            while name in cleaned:  # two secrets used as keys must not hide each other's values
+                name += "'"
+            cleaned[name] = _clean_strings(item, clean)
+        return cleaned
     if isinstance(value, list):
         return [_clean_strings(item, clean) for item in value]
     return value

@@ -81,13 +81,13 @@ def _closed(items: Sequence[Item]) -> int:
 async def load_items(parts: Parts, state: SessionState) -> list[Item]:
     """The whole conversation: segments first, then what came after them.
 
-    Raises:
-        LogBroken: a segment is gone; the conversation can then be rebuilt by folding the log from its beginning.
+    A segment that is gone or damaged is made good by folding the log from its beginning.
     """
     items: list[Item] = []
     for address in state.segments:
         try:
             items += _items_decoder.decode(await parts.blobs.get(address))
-        except (NotFound, msgspec.DecodeError) as error:
-            raise LogBroken(f"A segment of session {state.session!r} can't be read: {error}") from error
+        except (NotFound, LogBroken, msgspec.DecodeError):
+            log = await parts.ledger.read(state.session, limit=state.seq)
+            return fold.fold(state.session, log).items
     return items + state.items

@@ -83,6 +83,7 @@ class Tool:
         if self._derived.is_async:
             return await self.function(**bound)
         body = functools.partial(context.in_thread, functools.partial(self.function, **bound))
+        context.wait_for_thread()
         return await anyio.to_thread.run_sync(body, abandon_on_cancel=True)
 
     async def probe(self, arguments: Mapping[str, Any], context: Context) -> ProbeAnswer:

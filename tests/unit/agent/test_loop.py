@@ -66,6 +66,7 @@ class TestTurns:
             assert (await runtime.run("second", session="s")).text == "Two."
         assert [type(m) for m in model.requests[1].messages] == [UserText, AssistantReply, UserText]
 
+    @pytest.mark.requirement("DEFR-01")
     async def test_only_visible_tools_are_shown(self, world):
         @tool(risk="read", deferred=True)
         async def rare() -> str:
@@ -155,6 +156,7 @@ class TestFromOutside:
         assert UserText(text="two") not in model.requests[1].messages
         assert model.requests[2].messages[-1] == UserText(text="two")
 
+    @pytest.mark.requirement("PARA-05")
     async def test_a_steer_is_read_at_the_next_step_and_closes_what_is_not_dispatched(self, world):
         @tool(risk="read", claims=["one"])
         async def first() -> str:
@@ -194,6 +196,7 @@ class TestFromOutside:
         assert response.error_code == "cancelled"
         assert len(model.requests) == 1
 
+    @pytest.mark.requirement("PARA-05")
     async def test_cancelling_the_caller_records_what_was_dispatched(self, world):
         model = Scripted([calls(("slow", '{"name":"x"}')), "after"])
         async with Runtime(tools=world.tools(), model=model, limits=Limits(grace=0.05)) as runtime:

@@ -22,6 +22,7 @@ def test_a_legal_name_is_its_own_alias():
     assert table.tool("read_file") == "read_file"
 
 
+@pytest.mark.requirement("SPEC-02")
 def test_dots_get_an_alias_that_can_be_read_and_maps_back():
     table = Aliases(["github.issues.create"], CHAT)
     alias = table.wire("github.issues.create")
@@ -31,6 +32,7 @@ def test_dots_get_an_alias_that_can_be_read_and_maps_back():
     assert table.tool("github.issues.create") is None
 
 
+@pytest.mark.requirement("SPEC-02")
 def test_names_that_look_alike_do_not_meet():
     table = Aliases(["a.b", "a_b", "a/b", "a b"], CHAT)
     assert len({table.wire(name) for name in ("a.b", "a_b", "a/b", "a b")}) == 4
@@ -58,6 +60,7 @@ def test_any_text_has_a_legal_alias(name):
     assert table.tool(table.wire(name)) == name
 
 
+@pytest.mark.requirement("SPEC-02")
 def test_a_reserved_name_gets_an_alias():
     rule = WireRule(characters="a-z_", longest=40, reserved=frozenset({"tool_search"}))
     table = Aliases(["tool_search", "other"], rule)

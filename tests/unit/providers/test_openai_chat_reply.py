@@ -160,6 +160,7 @@ def _delta(style, number, place, provider_id, name, piece):
     return delta
 
 
+@pytest.mark.requirement("WIRE-04")
 @given(streams(), st.data())
 def test_any_interleaving_in_any_chunks_gives_the_same_calls(stream, data):
     meant, deltas = stream

@@ -67,6 +67,7 @@ def test_streaming_asks_for_usage(body):
     assert made["stream_options"] == {"include_usage": True}
 
 
+@pytest.mark.requirement("WIRE-03")
 @pytest.mark.parametrize("choice", ["auto", "none", "required"])
 def test_tool_choice(body, choice):
     assert body(UserText(text="Hello"), tool_choice=choice)["tool_choice"] == choice
@@ -77,6 +78,7 @@ def test_without_tools_nothing_about_tools_is_sent(body):
     assert set(made) == {"model", "messages"}
 
 
+@pytest.mark.requirement("WIRE-03")
 def test_the_parallel_switch_is_sent_only_when_set(body):
     assert "parallel_tool_calls" not in body(UserText(text="Hello"))
     assert body(UserText(text="Hello"), settings=Settings(model="m", parallel=False))["parallel_tool_calls"] is False
@@ -102,6 +104,8 @@ def test_empty_texts_become_legal(sent):
     assert [message["content"] for message in wire] == ["(empty message)", None, "(empty result)"]
 
 
+@pytest.mark.requirement("CALL-06")
+@pytest.mark.requirement("WIRE-02")
 def test_results_stand_in_the_order_of_the_calls_right_after_them(sent):
     wire = sent(
         replied(call(1, "p1"), call(2, "p2")),
@@ -125,6 +129,7 @@ def ids(wire):
     return made
 
 
+@pytest.mark.requirement("CALL-03")
 def test_provider_ids_are_given_back_exactly(sent):
     assert ids(sent(replied(call(1, "functions.read:0"), call(2, "x" * 40)), results(result(1), result(2)))) == [
         "functions.read:0",
@@ -132,17 +137,20 @@ def test_provider_ids_are_given_back_exactly(sent):
     ]
 
 
+@pytest.mark.requirement("CALL-03")
 @pytest.mark.parametrize("bad", ["", " ", "a b", "x" * 41, "é", "a\n"])
 def test_an_id_that_is_not_legal_is_replaced_by_the_call_id(sent, bad):
     assert ids(sent(replied(call(1, bad)), results(result(1)))) == ["call_1"]
 
 
+@pytest.mark.requirement("CALL-03")
 def test_repeated_ids_within_a_reply_and_across_steps_become_unique(sent):
     first = [replied(call(1, "p"), call(2, "p")), results(result(1), result(2))]
     assert ids(sent(*first)) == ["p", "call_2"]
     assert ids(sent(*first, replied(call(3, "p")), results(result(3)))) == ["p", "call_2", "call_3"]
 
 
+@pytest.mark.requirement("CALL-03")
 def test_what_was_sent_stays_when_the_conversation_grows(sent):
     first = [replied(call(1, "call_2")), results(result(1))]
     before = sent(*first)
@@ -159,6 +167,7 @@ def test_a_call_id_that_is_not_legal_is_derived_the_same_way_each_time(sent):
     assert ids(sent(replied(odd), results(answer))) == [made]
 
 
+@pytest.mark.requirement("CALL-05")
 def test_a_call_without_its_result_is_never_sent(sent):
     with pytest.raises(StillWaiting, match="call_2"):
         sent(replied(call(1), call(2)), results(result(1)))
@@ -169,6 +178,7 @@ def test_a_result_without_its_call_is_never_sent(sent):
         sent(replied(call(1)), results(result(1), result(2)))
 
 
+@pytest.mark.requirement("CALL-05")
 def test_a_second_result_is_never_sent(sent):
     with pytest.raises(UsageError, match="a second result for the call call_1"):
         sent(replied(call(1)), results(result(1)), results(result(1)))
@@ -181,6 +191,7 @@ def test_a_tool_that_is_not_bound_any_more_keeps_its_alias(sent, body, ask):
     assert aliases_of(ask(messages=(replied(call(1, tool="old.tool")),))).tool(name) == "old.tool"
 
 
+@pytest.mark.requirement("WIRE-02")
 @pytest.mark.parametrize(
     "text", ['{"a": 1}', ' {"a":1.0}\n', '{"a":1,"a":2}', '{"a":' + "9" * 40 + "}", '{"a":"\ud800"}']
 )

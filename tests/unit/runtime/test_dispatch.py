@@ -128,6 +128,7 @@ class TestTheOrder:
             assert (await one(runtime, "add", a="x", b=1)).status is Status.INVALID_ARGUMENTS
         assert not asked
 
+    @pytest.mark.requirement("DEFR-01")
     async def test_a_hidden_tool_tells_nothing_of_itself(self, runtime, world):
         batch = await runtime.dispatch([call("pay", wrong=1)], session="s", step="1", visible=["add"])
         (outcome,) = batch.results
@@ -135,6 +136,7 @@ class TestTheOrder:
         assert "cents" not in outcome.error_message
         assert not outcome.field_errors
 
+    @pytest.mark.requirement("PARA-06")
     async def test_required_earlier_calls(self):
         @tool(risk="read")
         async def look_up(who: str) -> str:
@@ -215,6 +217,7 @@ class TestOutcomes:
         assert (outcome.status, outcome.error_code) == (Status.PENDING_APPROVAL, "parked")
         assert world.effects["pay"] == 1
 
+    @pytest.mark.requirement("RESI-03")
     async def test_timeout(self):
         @tool(risk="read", timeout=0.01)
         async def hang() -> str:
@@ -287,6 +290,7 @@ class TestABatch:
         batch = await runtime.dispatch(calls, session="s", step="1")
         assert [o.status.value for o in batch.results] == ["success", "pending_approval", "not_found", "success"]
 
+    @pytest.mark.requirement("PARA-04")
     async def test_conflicting_claims_take_turns_in_the_models_order(self):
         order = []
 
@@ -341,6 +345,7 @@ class TestCommitsAndEffects:
         assert world.effects["pay"] == 1
 
 
+@pytest.mark.requirement("RESI-02")
 @pytest.mark.requirement("RECO-06")
 class TestIdempotencyKeys:
     async def test_stable_over_attempts_and_different_between_calls(self, runtime, world):

@@ -200,3 +200,87 @@ async def test_a_stop_in_the_very_moment_of_t1_begins_nothing(world, repeated):
         assert (only.response, only.attempts, world.effects["put"]) == (None, 2, 1)
     else:
         assert (only.response.error_code, only.response.effect, world.effects["put"]) == ("cancelled", "none", 0)
+
+
+class TestTheQuietPeriodHoldsInALivingProcessToo:
+    """A request that was sent before the attempt was given up may still arrive."""
+
+    @pytest.mark.requirement("RECO-01")
+    @pytest.mark.parametrize(("local", "waits"), [(False, True), (True, False)])
+    async def test_a_probe_is_asked_only_after_it(self, local, waits):
+        asked, effects = [], []
+
+        async def probe(context):
+            asked.append(1)
+            return None
+
+        @tool(risk="write", recovery="probe", probe=probe, quiet=3600, local_effect=local)
+        async def charge() -> str:
+            """Charge."""
+            effects.append(1)
+            if len(effects) == 1:
+                raise ConnectionError("reading the answer failed; the request is on its way")
+            return "charged"
+
+        async with Runtime(tools=[charge]) as runtime:
+            batch = await runtime.dispatch([call("charge")], session="s", step="1")
+        if waits:
+            assert (batch.results[0].error_code, len(effects), asked) == ("time", 1, [])
+            assert batch.waits[0].wake_at is not None
+        else:
+            assert (batch.results[0].result.structured, len(effects), asked) == ("charged", 2, [1])
+
+
+async def test_a_call_that_never_got_a_thread_had_no_effect(monkeypatch):
+    import anyio.to_thread
+
+    release = threading.Event()
+
+    @tool(risk="read")
+    def occupy() -> str:
+        """Occupy."""
+        release.wait(10)
+        return ""
+
+    @tool(risk="write", timeout=0.05)
+    def act() -> str:
+        """Act."""
+        raise AssertionError
+
+    async with Runtime(tools=[occupy, act], limits=Limits(grace=0.05)) as runtime:
+        anyio.to_thread.current_default_thread_limiter().total_tokens = 1
+        blocking = asyncio.create_task(runtime.dispatch([call("occupy")], session="a", step="1"))
+        await asyncio.sleep(0.05)
+        batch = await runtime.dispatch([call("act")], session="b", step="1")
+        assert (batch.results[0].status, batch.results[0].effect) == (Status.TIMEOUT, "none")
+        release.set()
+        await blocking
+
+
+async def test_a_steer_or_stop_meant_for_one_step_of_a_dispatcher_does_not_outlive_it(runtime, world):
+    await runtime.dispatch([call("add", a=1, b=1)], session="s", step="1")
+    await runtime.send("s", "no", steer=True)
+    await runtime.stop("s")
+    batch = await runtime.dispatch([call("add", a=1, b=1)], session="s", step="2")
+    assert batch.results[0].ok
+
+
+async def test_redaction_loses_no_value():
+    from callslip.runtime.redact import Redactor
+
+    cleaned = Redactor(["correcthorse", "hunter2hunter2"]).clean_json(b'{"correcthorse":1,"hunter2hunter2":2,"n":3}')
+    assert cleaned == b'{"[redacted]":1,"[redacted]\'":2,"n":3}'
+    assert Redactor(["12345678"]).clean_json(b'{"n":12345678,"s":"12345678"}') == b'{"n":12345678,"s":"[redacted]"}'
+
+
+async def test_a_read_that_never_answers_is_settled_not_parked():
+    from callslip import ToolFailed
+
+    @tool(risk="read", recovery="idempotent", local_effect=True)
+    async def look() -> str:
+        """Look."""
+        raise ToolFailed("Who knows.", effect="unknown")
+
+    async with Runtime(tools=[look]) as runtime:
+        batch = await runtime.dispatch([call("look")], session="s", step="1")
+    assert (batch.results[0].status, batch.results[0].error_code) == (Status.RETRYABLE_ERROR, "attempts_exhausted")

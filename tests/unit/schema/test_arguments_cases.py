@@ -77,6 +77,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.requirement("ARGS-01")
 @pytest.mark.parametrize(("schema", "raw", "value", "changed"), ACCEPTED.values(), ids=ACCEPTED)
 def test_accepted(schema, raw, value, changed):
     parsed = parse_arguments(raw, has_parameters=bool(schema["properties"]))
@@ -84,6 +85,7 @@ def test_accepted(schema, raw, value, changed):
     assert compile_schema(schema).errors(parsed.value) == ()
 
 
+@pytest.mark.requirement("ARGS-03")
 @pytest.mark.parametrize(("schema", "raw", "fields"), WRONG_FIELDS.values(), ids=WRONG_FIELDS)
 def test_wrong_fields_are_named(schema, raw, fields):
     parsed = parse_arguments(raw, has_parameters=True)
@@ -93,6 +95,7 @@ def test_wrong_fields_are_named(schema, raw, fields):
     assert fields[0] in explain("some_tool", errors)
 
 
+@pytest.mark.requirement("ARGS-01")
 @pytest.mark.parametrize(("raw", "code", "path"), REFUSED.values(), ids=REFUSED)
 def test_refused_without_a_guess(raw, code, path):
     failure = parse_arguments(raw, has_parameters=True)
@@ -100,6 +103,7 @@ def test_refused_without_a_guess(raw, code, path):
     assert (failure.code, failure.path) == (code, path)
 
 
+@pytest.mark.requirement("ARGS-03")
 def test_the_sentence_says_how_to_mend_it():
     def sentence(name, table=WRONG_FIELDS):
         schema, raw, _ = table[name]

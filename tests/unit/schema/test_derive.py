@@ -72,6 +72,7 @@ def properties(function, **options):
     return derive(function, **options).input_schema["properties"]
 
 
+@pytest.mark.requirement("SPEC-02")
 def test_a_plain_function():
     derived = derive(forecast)
     assert derived.name == "forecast"
@@ -387,6 +388,7 @@ async def fetch(url: str, token: str) -> bytes:
 def later(n: int) -> Awaitable[int]: ...
 
 
+@pytest.mark.requirement("SPEC-02")
 @pytest.mark.parametrize(
     ("function", "name", "names", "is_async"),
     [

@@ -4,6 +4,8 @@ import pytest
 
 from callslip.schema.lint import LintInput, lint
 
+pytestmark = pytest.mark.requirement("SPEC-04")
+
 GOOD = {"type": "object", "properties": {"order_id": {"type": "string", "description": "Like A-1234."}}}
 
 

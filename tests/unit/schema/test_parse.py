@@ -53,6 +53,7 @@ def test_any_text_at_all_never_raises(text):
     assert isinstance(read(text), Parsed | ParseFailure)
 
 
+@pytest.mark.requirement("ARGS-01")
 @settings(max_examples=25)
 @given(OBJECTS.filter(bool))
 def test_every_cut_of_an_object_is_called_truncated(value):
@@ -61,6 +62,7 @@ def test_every_cut_of_an_object_is_called_truncated(value):
         assert refused(text[:end]).code == "truncated", text[:end]
 
 
+@pytest.mark.requirement("ARGS-01")
 @pytest.mark.parametrize("raw", ["", " \t\r\n", "null", " null\n", None, b"", b"null"])
 @pytest.mark.parametrize("has_parameters", [True, False])
 def test_nothing_stands_for_the_empty_object_and_is_recorded(raw, has_parameters):
@@ -71,6 +73,7 @@ def test_the_empty_object_itself_is_no_change():
     assert read("{}") == read({}) == Parsed(value={}, changed=())
 
 
+@pytest.mark.requirement("ARGS-01")
 @pytest.mark.parametrize(
     ("raw", "code", "position"),
     [

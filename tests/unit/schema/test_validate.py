@@ -27,6 +27,7 @@ def only(schema, value):
     return errors[0]
 
 
+@pytest.mark.requirement("ARGS-03")
 @pytest.mark.parametrize(
     ("schema", "value", "expected"),
     [
@@ -101,6 +102,7 @@ def test_a_tag_picks_the_form():
     assert only({"oneOf": forms}, {"kind": "a"}).path == "v"
 
 
+@pytest.mark.requirement("ARGS-03")
 @pytest.mark.parametrize(
     ("schema", "value", "valid"),
     [

@@ -112,6 +112,7 @@ def test_refuses_targets(refused, root: Path, tmp_path: Path, monkeypatch: pytes
     assert sorted(os.listdir(root)) == ["f", "hard", "out"]
 
 
+@pytest.mark.requirement("SAND-06")
 @pytest.mark.anyio
 async def test_evidence(tools, context, root: Path):
     (root / "f").write_text("one two")

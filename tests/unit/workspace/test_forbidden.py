@@ -62,6 +62,8 @@ def test_a_pattern_that_means_nothing_is_refused(tmp_path: Path, pattern: str):
         forbidden_for(tmp_path, extra=[pattern])
 
 
+@pytest.mark.requirement("GATE-09")
+@pytest.mark.requirement("GATE-03")
 def test_the_state_folder(root: Path):
     workspace = open_workspace(root, state=root / "var" / "[st]ate")
     assert workspace.forbidden.find("var/[st]ate/ledger.db", "read")
@@ -97,6 +99,7 @@ def guarded(root: Path):
     (root / "notes.md").symlink_to("AGENTS.md")
 
 
+@pytest.mark.requirement("GATE-03")
 @pytest.mark.usefixtures("guarded")
 @pytest.mark.parametrize("path", [*SPELLINGS, "git/config", "a/../git/config", ".git/../git/config"])
 def test_no_spelling_reads_it(refused, path: str):
@@ -106,6 +109,7 @@ def test_no_spelling_reads_it(refused, path: str):
         assert "sesame" not in str(error)
 
 
+@pytest.mark.requirement("GATE-03")
 @pytest.mark.usefixtures("guarded")
 @pytest.mark.parametrize(
     "path", [*SPELLINGS, "git/config", "git/new", "git/hooks/x", "notes.md", "to_folder/CLAUDE.md"]

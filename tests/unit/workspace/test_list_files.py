@@ -22,6 +22,7 @@ def tree(root: Path, tmp_path: Path):
     os.mkfifo(root / "pipe")
 
 
+@pytest.mark.requirement("SAND-06")
 @pytest.mark.usefixtures("tree")
 def test_everything_in_order(use):
     result = use("list_files")

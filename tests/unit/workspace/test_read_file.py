@@ -14,6 +14,7 @@ from callslip.workspace.page import PAGE_BYTES, read_page
 from callslip.workspace.root import Root
 
 
+@pytest.mark.requirement("SAND-06")
 def test_a_small_file(use, root: Path):
     (root / "f").write_bytes(b"one\ntwo\nthree")
     assert use("read_file", path="./f") == {

@@ -48,6 +48,7 @@ def test_opens_a_regular_file_and_says_where_it_really_lies(root: Path):
         assert folder.path == "."
 
 
+@pytest.mark.requirement("GATE-03")
 def test_refuses_what_leads_out(root: Path, tmp_path: Path):
     (tmp_path / "secret").write_text("secret")
     (tmp_path / "rootless").mkdir()
@@ -236,6 +237,7 @@ def doors(root: Path, tmp_path: Path) -> tuple[str, str]:
     return "real", "../outside"
 
 
+@pytest.mark.requirement("GATE-03")
 def test_a_link_swapped_all_the_while_never_leads_out(root: Path, doors, swapping):
     held = Root(root)
     seen = Counter()

@@ -17,6 +17,7 @@ def tree(root: Path):
     (root / "link").symlink_to("b.txt")
 
 
+@pytest.mark.requirement("SAND-06")
 @pytest.mark.usefixtures("tree")
 def test_finds_lines(use):
     assert use("search_text", pattern=r"^def \w+") == {

@@ -24,6 +24,7 @@ def names(root: Path) -> list[str]:
     return sorted(os.listdir(root))
 
 
+@pytest.mark.requirement("SAND-06")
 def test_declares_what_recovery_and_gate_need(tools):
     for name in ("write_file", "edit_file"):
         spec = tools[name].spec
@@ -141,6 +142,7 @@ def test_large_files_are_replaced_without_a_diff(use, refused, root: Path, monke
     assert refused("write_file", path="big", text="x").tool_code == "too_large"
 
 
+@pytest.mark.requirement("SAND-06")
 @pytest.mark.anyio
 async def test_evidence(tools, context, root: Path):
     tool = tools["write_file"]

@@ -8,5 +8,5 @@ import msgspec
 class WaitClosed(msgspec.Struct, frozen=True, kw_only=True, tag="wait_closed", tag_field="type"):
     wait_id: str
     how: str
-    """``submitted``, ``resolved``, ``elapsed``, ``accepted``, ``stopped``."""
+    """``submitted``, ``resolved``, ``elapsed``, ``accepted``, ``settled``."""
     actor: str

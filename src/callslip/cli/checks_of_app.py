@@ -1,0 +1,114 @@
+"""The project, its application, its model and the registration of its tools."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from callslip.application import Runtime
+from callslip.cli.app import Project, application, bare, chosen, find
+from callslip.cli.checks import Finding, bad, ok, warn
+from callslip.cli.options import Given
+from callslip.config import FILE
+from callslip.core.tool import Risk
+from callslip.errors import CallslipError, ConfigError
+from callslip.gate.catalogue import Catalogue
+from callslip.policies.by_risk import DEFAULTS
+
+_PARTS = ("spec", "version", "check", "prepare", "run", "probe", "digest")
+
+
+class Application(NamedTuple):
+    """What was found, and where the rest is to be looked for."""
+
+    findings: list[Finding]
+    state: Path | None
+    workspace: Path | None
+
+
+def check_application(given: Given) -> Application:
+    """The project's settings, the application behind them, its model, its tools."""
+    try:
+        project = find(given)
+    except ConfigError as error:
+        return Application([bad("project", str(error))], given.state, None)
+    there = (project.folder / FILE).is_file()
+    found = [ok("project", f"{project.folder / FILE}" if there else f"{project.folder}, without a {FILE}")]
+    named = given.app or project.config.app
+    try:
+        runtime = application(given, project, "drive") or bare(project, "tools")
+    except CallslipError as error:
+        found.append(bad("application", str(error)))
+        return Application([*found, *_no_approvals([])], project.state, project.workspace)
+    found.append(ok("application", named or f"none: the workspace's tools, by {FILE}"))
+    own = chosen(runtime)
+    found += _model(project, own.model)
+    found += _tools(runtime, project)
+    state = project.state if given.state is not None or own.settings.state is None else own.settings.state
+    return Application(found, state, own.settings.workspace or project.workspace)
+
+
+def _model(project: Project, own: Any) -> list[Finding]:
+    if own is not None:
+        return [ok("model", f"{getattr(own, 'name', type(own).__name__)}, chosen by the application")]
+    name = project.config.model
+    if name is None:
+        return [warn("model", "none: give --model, or `model` in callslip.toml; dispatching needs none")]
+    kind, _, rest = name.partition(":")
+    if kind == "recorded" and not (project.folder / rest).is_file():
+        return [bad("model", f"{name}: there is no such file")]
+    local = project.config.base_url or os.environ.get("OPENAI_BASE_URL")
+    if kind == "openai" and not os.environ.get("OPENAI_API_KEY") and not local:
+        return [bad("model", f"{name}: OPENAI_API_KEY is not set, and no base_url names another server")]
+    if kind not in {"openai", "recorded"} or not rest:
+        return [bad("model", f"{name} can't be built; name it openai:NAME or recorded:FILE")]
+    return [ok("model", f"{name}{f' at {local}' if local and kind == 'openai' else ''}; not asked now")]
+
+
+def _tools(runtime: Runtime, project: Project) -> list[Finding]:
+    """SPEC-03: each tool's registration in three parts; what is missing where something is."""
+    own = chosen(runtime).settings
+    executors: Sequence[Any] = own.executors
+    if not executors:
+        return [
+            bad("tools", f"the registry is empty: give tools to Runtime(tools=[…]), or name a workspace in {FILE}"),
+            *_no_approvals([]),
+        ]
+    found, whole = [], []
+    for place, executor in enumerate(executors, 1):
+        missing = [part for part in _PARTS if not hasattr(executor, part)]
+        if missing:
+            what = getattr(executor, "__name__", type(executor).__name__)
+            plain = "; put @tool on it" if callable(executor) else ""
+            found.append(
+                bad("tool", f"number {place}, {what}, is only half a tool: it has no {', '.join(missing)}{plain}")
+            )
+            continue
+        try:
+            parts = list(Catalogue([executor]).parts())
+        except CallslipError as error:
+            found.append(bad(f"tool {executor.spec.name}", str(error)))
+            continue
+        whole.append(executor)
+        good = all(part.ok for part in parts)
+        detail = ", ".join(f"{part.part} {'' if part.ok else 'WRONG: '}{part.detail}" for part in parts)
+        found.append((ok if good else bad)(f"tool {executor.spec.name}", detail))
+    try:
+        Catalogue(whole)
+    except CallslipError as error:
+        found.append(bad("tools", str(error)))
+    if len(whole) < len(executors):
+        found.append(bad("tools", f"the registry is half-loaded: {len(whole)} of {len(executors)} tools can be bound"))
+    decisions = {**DEFAULTS, **(own.decisions or project.config.policy)}
+    asked = [one.spec.name for one in whole if own.policy is None and decisions.get(one.spec.risk.value) == "ask"]
+    return found + _no_approvals(asked)
+
+
+def _no_approvals(refused: Sequence[str]) -> list[Finding]:
+    """What a policy's "ask" comes to without approvals."""
+    text = "none can be asked for in this version; dangerous tools are refused"
+    if refused:
+        return [warn("approvals", f"{text}: {', '.join(refused)} (set [policy] {Risk.DANGEROUS} to allow or deny)")]
+    return [warn("approvals", text)]

@@ -1,0 +1,45 @@
+"""``callslip doctor``: what this installation and this project are made of, and what is wrong with them."""
+
+from __future__ import annotations
+
+from callslip.cli import look
+from callslip.cli.checks import Finding
+from callslip.cli.checks_of_app import check_application
+from callslip.cli.checks_of_state import check_sessions, check_state
+from callslip.cli.checks_of_system import check_system, check_workspace
+from callslip.cli.command import command
+from callslip.cli.document import print_document
+from callslip.cli.failure import DONE, ERROR
+from callslip.cli.options import Given
+from callslip.cli.safe_text import one_line
+
+
+@command
+async def doctor(given: Given) -> int:
+    """Check Python, SQLite, the project, its state folder and log, the model's settings, and each tool's registration.
+
+    Changes nothing and asks nothing of any network. Exit code 1 if something is wrong.
+    """
+    found = check_system()
+    application = check_application(given)
+    found += application.findings
+    if application.state is not None:
+        found += check_state(application.state, application.workspace)
+        found += await check_sessions(application.state)
+    found += check_workspace(application.workspace)
+    wrong = sum(finding.level == "bad" for finding in found)
+    if given.as_json:
+        checks = [{"check": one.subject, "level": one.level, "detail": one.detail} for one in found]
+        print_document({"ok": not wrong, "checks": checks})
+        return ERROR if wrong else DONE
+    subject = max(look.width(one.subject) for one in found)
+    for one in found:
+        look.say(f"{look.mark(one.level)} {look.pad(one_line(one.subject), subject)}  {_detail(one)}")
+    verdict = f"{wrong} thing{'s' if wrong != 1 else ''} to put right." if wrong else "Nothing is wrong."
+    look.say(f"\n{verdict}", bold=True)
+    return ERROR if wrong else DONE
+
+
+def _detail(finding: Finding) -> str:
+    text = one_line(finding.detail)
+    return look.paint(text, dim=True) if finding.level == "ok" else text

@@ -1,0 +1,133 @@
+"""``callslip tools``: what the model may call, how it is described, and what to improve."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import click
+import msgspec
+
+from callslip.cli import look
+from callslip.cli.app import runtime_for
+from callslip.cli.command import command
+from callslip.cli.document import print_document
+from callslip.cli.options import Given
+from callslip.cli.safe_text import one_line, visible, visible_json
+from callslip.core.tool import ToolSpec
+from callslip.errors import NotFound, UsageError
+from callslip.gate.catalogue import Catalogue, Entry
+from callslip.schema.lint import LintInput, LintWarning, lint
+
+_RISKS = {"read": "green", "write": "yellow", "dangerous": "red"}
+
+
+@command
+@click.argument("name", required=False)
+@click.option("--lint", "advice", is_flag=True, help="Say what makes models choose or fill the tools wrongly.")
+def tools(given: Given, name: str | None, advice: bool) -> None:
+    """List the bound tools; with NAME, show one as it is declared and as the model sees it."""
+    if name is not None and advice:
+        raise UsageError("Give a NAME or --lint, not both.")
+    catalogue = runtime_for(given, "tools").catalogue
+    if name is not None:
+        if name not in catalogue:
+            raise NotFound(f"No tool {name!r} is bound. Bound are: {', '.join(catalogue) or 'none'}.")
+        _show(given, catalogue[name])
+    elif advice:
+        _advise(given, catalogue)
+    else:
+        _list(given, catalogue)
+
+
+def visibility(spec: ToolSpec) -> str:
+    """How the model comes to know of the tool."""
+    if "model" not in spec.callable_from:
+        return "hidden"
+    return "deferred" if spec.deferred else "shown"
+
+
+def _list(given: Given, catalogue: Catalogue) -> None:
+    bound = [entry.executor for entry in catalogue.values()]
+    if given.as_json:
+        listed = [
+            {
+                "name": one.spec.name,
+                "risk": one.spec.risk,
+                "recovery": one.spec.recovery,
+                "version": one.version,
+                "visibility": visibility(one.spec),
+                "client_owned": one.spec.client_owned,
+            }
+            for one in bound
+        ]
+        print_document({"tools": listed})
+        return
+    if not bound:
+        look.say("No tools are bound. Give them to Runtime(tools=[…]), or name a workspace in callslip.toml.")
+        return
+    rows = [
+        (
+            one.spec.name,
+            look.Cell(one.spec.risk.value, _RISKS[one.spec.risk.value]),
+            one.spec.recovery.value,
+            one.version,
+            visibility(one.spec),
+            next(iter(one.spec.description.splitlines()), ""),
+        )
+        for one in bound
+    ]
+    look.table(("tool", "risk", "recovery", "version", "model", "what it does"), rows)
+
+
+def _show(given: Given, entry: Entry) -> None:
+    spec, view = entry.executor.spec, entry.view
+    model = {"name": view.name, "description": view.description, "input_schema": view.input_schema}
+    if given.as_json:
+        declared = json.loads(msgspec.json.encode(spec))
+        print_document({"tool": declared, "version": entry.executor.version, "model_sees": model})
+        return
+    facts = {
+        "risk": spec.risk.value,
+        "recovery": spec.recovery.value,
+        "version": entry.executor.version,
+        "model": visibility(spec),
+        "run by": "its client" if spec.client_owned else type(entry.executor).__name__,
+        "timeout": f"{spec.timeout_ms / 1000:g} s, quiet {spec.quiet_ms / 1000:g} s",
+        "callable from": ", ".join(spec.callable_from),
+        "requires": ", ".join(spec.requires),
+        "claims": ", ".join(spec.claims),
+    }
+    look.say(visible(spec.name), bold=True)
+    for label, text in facts.items():
+        if text:
+            look.say(f"  {look.paint(look.pad(label, 14), dim=True)}{one_line(text)}")
+    _block("The model reads", visible(view.description or "(no description)", lines=True))
+    _block("It fills in", _pretty(view.input_schema))
+    if spec.output_schema is not None:
+        _block("Its results follow", _pretty(spec.output_schema))
+
+
+def _block(title: str, text: str) -> None:
+    look.say(f"\n{title}:", dim=True)
+    look.say("\n".join("  " + line for line in text.splitlines()))
+
+
+def _pretty(schema: dict[str, Any]) -> str:
+    return visible_json(json.dumps(schema, ensure_ascii=False, indent=2))
+
+
+def _advise(given: Given, catalogue: Catalogue) -> None:
+    views = [entry.view for entry in catalogue.values() if visibility(entry.executor.spec) == "shown"]
+    warnings: Sequence[LintWarning] = lint(
+        [LintInput(name=view.name, description=view.description, input_schema=view.input_schema) for view in views]
+    )
+    if given.as_json:
+        print_document({"warnings": [msgspec.structs.asdict(warning) for warning in warnings]})
+        return
+    for warning in warnings:
+        about = look.paint(one_line(warning.tool), bold=True) + ": " if warning.tool else ""
+        look.say(f"{look.mark('warn')} {about}{one_line(warning.message)} {look.paint(warning.code, dim=True)}")
+    if not warnings:
+        look.say(f"{look.mark('ok')} Nothing to say against {len(views)} tool{'s' if len(views) != 1 else ''}.")

@@ -1,0 +1,64 @@
+"""``callslip worker``: drive whatever can go on."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+import click
+
+from callslip.cli import look, moments
+from callslip.cli.app import runtime_for
+from callslip.cli.command import command
+from callslip.cli.document import print_document
+from callslip.cli.drive import interrupts
+from callslip.cli.options import Given
+from callslip.cli.safe_text import one_line
+from callslip.worker import Worker
+
+_MARKS = {"driving": "next", "finished": "ok", "waiting": "wait", "stopped": "warn"}
+
+
+@command
+@click.option("--concurrency", type=click.IntRange(min=1), default=4, show_default=True, help="Sessions at a time.")
+@click.option("--once", is_flag=True, help="End when nothing is left to do.")
+async def worker(given: Given, concurrency: int, once: bool) -> None:
+    """Drive every session that was answered, was left behind by a crash, or is due, until told to end.
+
+    Ctrl-C or SIGTERM: calls that run settle, nothing new begins, and the sessions are left for the next worker.
+    """
+    runtime = runtime_for(given, "drive")
+    stop = asyncio.Event()
+    active: set[str] = set()
+
+    def on_session(session: str, what: str) -> None:
+        (active.add if what == "driving" else active.discard)(session)
+        tell(given, session, what)
+
+    def drain() -> None:
+        stop.set()
+        if not given.as_json:
+            busy = (
+                f"{len(active)} session{'s' if len(active) != 1 else ''} come{'s' if len(active) == 1 else ''} to rest"
+            )
+            look.aside(f"ending: {busy if active else 'nothing runs'}; once more leaves at once")
+
+    async with runtime:
+        if not given.as_json and not once:
+            look.aside("working; Ctrl-C ends it", dim=True)
+        with interrupts(drain, lambda: None):
+            drives = await Worker(runtime, concurrency=concurrency, on_session=on_session).serve(stop, once=once)
+    if given.as_json:
+        print_document({"type": "ended", "drives": drives}, line=True)
+    else:
+        look.say(f"{drives} drive{'s' if drives != 1 else ''} made.", dim=True)
+
+
+def tell(given: Given, session: str, what: str) -> None:
+    """A line for each session driven."""
+    if given.as_json:
+        print_document({"type": "session", "session": session, "status": what}, line=True)
+    else:
+        mark = look.mark(_MARKS.get(what, "bad"))
+        look.say(f"{look.paint(moments.clock(moments.now()), dim=True)} {mark} {one_line(session)}  {one_line(what)}")
+    sys.stdout.flush()

@@ -1,0 +1,59 @@
+import os
+
+import pytest
+
+from callslip.blobs.files import FileBlobs
+from callslip.blobs.memory import MemoryBlobs
+from callslip.errors import LedgerUnavailable
+from callslip.testing.folder_disk import FolderDisk
+from callslip.testing.suites.blobs import BlobsSuite
+
+pytestmark = pytest.mark.requirement("LEDG-05")
+
+
+class TestMemoryBlobs(BlobsSuite):
+    shared = False
+
+    async def opened(self, place):
+        return MemoryBlobs()
+
+
+class TestFileBlobs(BlobsSuite):
+    async def opened(self, place):
+        return FileBlobs(place)
+
+    async def damage(self, place, address):
+        digest = address.removeprefix("sha256:")
+        path = place / digest[:2] / digest[2:]
+        path.write_bytes(path.read_bytes()[:-3])
+
+
+@pytest.mark.anyio
+class TestFiles:
+    @pytest.fixture
+    def anyio_backend(self):
+        return "asyncio"
+
+    async def test_another_blob_under_the_address(self, tmp_path):
+        from callslip.errors import LogBroken
+
+        blobs = FileBlobs(tmp_path)
+        one, two = [(await blobs.put(data)).removeprefix("sha256:") for data in (b"one", b"two")]
+        os.replace(tmp_path / one[:2] / one[2:], tmp_path / two[:2] / two[2:])
+        with pytest.raises(LogBroken):
+            await blobs.get(f"sha256:{two}")
+
+    async def test_a_full_disk_says_so_and_leaves_nothing_that_counts(self, tmp_path):
+        disk = FolderDisk()
+        blobs = FileBlobs(tmp_path, disk=disk)
+        disk.room = 10
+        with pytest.raises(LedgerUnavailable, match="No space left"):
+            await blobs.put(os.urandom(1000))
+        disk.room = None
+        address = await blobs.put(b"afterwards")
+        assert await blobs.get(address) == b"afterwards"
+
+    async def test_files_are_their_owners_alone(self, tmp_path):
+        await FileBlobs(tmp_path).put(b"private")
+        modes = {path.stat().st_mode & 0o077 for path in tmp_path.rglob("*")}
+        assert modes == {0}

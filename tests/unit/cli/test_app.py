@@ -1,0 +1,181 @@
+import sys
+
+import pytest
+
+from callslip.application import Runtime
+from callslip.cli.app import chosen, find, runtime_for
+from callslip.cli.options import Given
+from callslip.errors import ConfigError
+from callslip.runtime.parts import Limits
+
+
+def load(project, purpose="drive", **given):
+    return runtime_for(Given(project=project.folder, **given), purpose)
+
+
+@pytest.mark.parametrize("name", ["app.py:rt", "app.py:made", "./app.py:rt", "app:made"])
+def test_an_application_by_file_or_module_runtime_or_function(project, name):
+    runtime = load(project, app=name)
+    assert isinstance(runtime, Runtime)
+    assert next(iter(runtime.catalogue)) == "find_thing"
+    assert chosen(runtime).settings.state == project.state
+
+
+def test_a_module_puts_the_project_on_the_path_and_a_file_does_not(project):
+    load(project, app="app.py:rt")
+    assert str(project.folder) not in sys.path
+    load(project, app="app:rt")
+    assert str(project.folder) in sys.path
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("app.py", "file.py:attribute"),
+        (":rt", "file.py:attribute"),
+        ("gone.py:rt", "gone.py is not there"),
+        ("gone:rt", "gone.py:rt"),
+        ("app.py:nothing", "The Runtimes there: rt, bare"),
+        ("app.py:not_one", "of type int"),
+        ("app.py:pay", "pay"),
+        ("app.py:note", "failed when it was called"),
+        ("raises.py:rt", "ZeroDivisionError: division by zero (in raises.py, line 2)"),
+        ("syntax.py:rt", "SyntaxError"),
+        ("imports.py:rt", "module:attribute"),
+        ("leaves.py:rt", "SystemExit"),
+        ("refuses.py:rt", "Two tools are named 'a'"),
+    ],
+)
+def test_what_is_wrong_with_an_application_is_said_in_a_sentence(project, name, told):
+    (project.folder / "raises.py").write_text("x = 1\n1 / 0\n")
+    (project.folder / "syntax.py").write_text("def (:\n")
+    (project.folder / "imports.py").write_text("import a_module_that_is_not_there\n")
+    (project.folder / "leaves.py").write_text("raise SystemExit(9)\n")
+    (project.folder / "refuses.py").write_text(
+        "from callslip import Runtime, tool\n@tool\ndef a(): ...\nrt = Runtime(tools=[a, a])\nrt.catalogue\n"
+    )
+    result = project("tools", "--app", name, code=2)
+    assert told in result.stderr
+    assert result.stderr.startswith("callslip: ")
+    assert result.stderr.count("\n") == 1
+
+
+def test_the_workspace_is_never_importable(project, monkeypatch):
+    project.configure('app = "app:rt"\nworkspace = "."\n')
+    monkeypatch.syspath_prepend(str(project.folder))
+    result = project("tools", code=2)
+    assert "lies in the workspace" in result.stderr
+    assert str(project.folder) not in sys.path
+    project("tools", "--app", "app.py:rt")  # by its file it can be read
+    assert str(project.folder) not in sys.path
+
+
+def test_a_workspace_that_the_application_chooses_leaves_the_path_too(project):
+    (project.folder / "own.py").write_text(
+        "from pathlib import Path\nfrom callslip import Runtime\nrt = Runtime(workspace=Path(__file__).parent)\n"
+    )
+    load(project, "tools", app="own:rt")
+    assert str(project.folder) not in sys.path
+
+
+def test_the_application_goes_before_the_file_and_the_command_line_before_both(project, tmp_path):
+    (project.folder / "own.py").write_text(
+        "from callslip import Runtime\nfrom callslip.runtime.parts import Limits\n"
+        f"rt = Runtime(state={str(tmp_path / 'mine')!r}, system='app', policy={{'write': 'deny'}},"
+        " limits=Limits(steps_per_turn=3))\n"
+    )
+    project.configure(
+        'app = "own.py:rt"\nsystem = "file"\nmodel = "openai:x"\n'
+        '[policy]\nwrite = "allow"\n[limits]\nsteps_per_turn = 9\n'
+    )
+    own = chosen(load(project))
+    assert own.settings.state == tmp_path / "mine"
+    assert own.settings.decisions == {"write": "deny"}
+    assert (own.system, own.settings.limits.steps_per_turn) == ("app", 3)
+    assert own.model.name.endswith(":x")
+    given = chosen(load(project, state=tmp_path / "typed"))
+    assert given.settings.state == tmp_path / "typed"
+
+
+def test_what_the_application_leaves_open_the_file_says(project):
+    project.configure('app = "app.py:bare"\nsystem = "file"\n[policy]\nwrite = "deny"\n[limits]\nsteps_per_turn = 9\n')
+    own = chosen(load(project, "look"))
+    assert own.settings.decisions == {"write": "deny"}
+    assert own.system == "file"
+    assert own.settings.limits == Limits(steps_per_turn=9)
+
+
+def test_driving_without_application_takes_the_workspaces_tools(project):
+    (project.folder / "files").mkdir()
+    project.configure('workspace = "files"\n')
+    assert "read_file" in project("tools").stdout
+    result = project("run", "hello", code=2)
+    assert "No model is named" in result.stderr
+    assert list(load_with_model(project).catalogue) == [
+        "read_file",
+        "list_files",
+        "search_text",
+        "write_file",
+        "edit_file",
+    ]
+
+
+def load_with_model(project):
+    return runtime_for(Given(project=project.folder), "drive", model="openai:x")
+
+
+def test_driving_with_nothing_says_what_to_do(project):
+    project.configure("")
+    for words in (("run", "hello"), ("resume", "s"), ("tools",)):
+        result = project(*words, code=2)
+        assert "callslip init" in result.stderr
+    assert not project.state.exists()
+
+
+def test_a_recorded_model_lies_beside_the_file_that_names_it(project, monkeypatch):
+    project.configure('app = "app.py:bare"\nmodel = "recorded:r.jsonl"\n')
+    monkeypatch.chdir("/")
+    assert str(project.folder / "r.jsonl") in project("run", "x", code=2).stderr
+
+
+def test_a_model_that_cant_be_built(project):
+    assert "can't be built" in project("run", "x", "--model", "nonsense", code=2).stderr
+
+
+@pytest.mark.parametrize("words", [("sessions",), ("waits",), ("verify",), ("doctor",)])
+def test_looking_makes_no_state_folder(project, words):
+    for configuration in ("", 'app = "app.py:rt"\n'):
+        project.configure(configuration)
+        project(*words, code=1 if words == ("doctor",) and not configuration else 0)
+        assert not project.state.exists()
+
+
+def test_looking_needs_no_application_and_with_state_named_not_even_a_working_one(project):
+    project("run", "hello", "--session", "s")
+    project.configure("")
+    assert "s " in project("sessions").stdout
+    (project.folder / "app.py").write_text("1 / 0\n")
+    project.configure()
+    assert "ZeroDivisionError" in project("sessions", code=2).stderr
+    assert "s " in project("sessions", "--state", str(project.state)).stdout
+
+
+def test_a_state_folder_that_is_not_there_is_no_empty_one(project):
+    assert "There is no state folder" in project("sessions", "--state", "elsewhere", code=2).stderr
+
+
+def test_a_project_that_is_not_there(project):
+    with pytest.raises(ConfigError, match="no project folder"):
+        find(Given(project=project.folder / "gone"))
+
+
+def test_a_setting_that_means_nothing(project):
+    project.configure('appp = "app.py:rt"\n')
+    assert "appp" in project("sessions", code=2).stderr
+
+
+def test_commands_for_the_user_to_copy_reach_the_same_project(project):
+    given = Given(app="a b.py:rt", state=project.state)
+    assert (
+        given.command("resume", "it's") == f"""callslip resume 'it'"'"'s' --app 'a b.py:rt' --state {project.state}"""
+    )

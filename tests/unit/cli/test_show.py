@@ -1,0 +1,151 @@
+import re
+
+import pytest
+
+from callslip.cli.timeline import Timeline
+from callslip.core.event import Record, Stored
+from callslip.core.events.attempt_failed import AttemptFailed
+from callslip.core.events.call_parked import CallParked
+from callslip.core.events.call_resolved import CallResolved
+from callslip.core.events.function_call import FunctionCall
+from callslip.core.events.function_response import FunctionResponse
+from callslip.core.events.late_outcome import LateOutcome
+from callslip.core.events.run_started import RunStarted
+from callslip.core.events.session_started import WorkspaceIdentity
+from callslip.core.events.tool_dispatch import ToolDispatch
+from callslip.core.events.wait_closed import WaitClosed
+from callslip.core.events.wait_opened import WaitOpened
+from callslip.core.payload import inline
+from callslip.core.result import Effect, Status
+from callslip.core.wait import WaitKind
+
+
+def test_each_record_is_a_line_in_the_order_of_the_log(project):
+    project("run", 'call find_thing {"name": "x"}\ncall erase_all', "--session", "s")
+    lines = project("show", "s").stdout.splitlines()
+    assert lines[0].startswith("s  finished  ")
+    deeds = [line[44:55].strip() for line in lines[1:-1] if re.match(r" *\d+ ", line)]
+    assert deeds == [
+        "session", "run 1", "said", "asked", "replied", "proposed", "proposed", *deeds[7:10], "asked", "replied",
+        "run ended",
+    ]  # fmt: skip
+    assert sorted(deeds[7:10]) == ["dispatched", "refused", "settled"]
+    assert lines[-1] == "2 calls: 1 settled, 1 refused, 0 parked"
+
+
+def test_payloads_are_shown_on_request_and_from_blobs(project):
+    project("run", 'call shout {"size": 9000}', "--session", "s")
+    assert "red" not in project("show", "s").stdout
+    shown = project("show", "s", "--payloads").stdout
+    assert '"size":9000' in shown
+    assert re.search(r"result sha256:[0-9a-f]{64}  ", shown)
+    next((project.state / "blobs").glob("*/*")).unlink()
+    assert "There is no payload" in project("show", "s", "--payloads").stdout
+
+
+def test_json_gives_the_records_themselves(project):
+    project("run", "hello", "--session", "s")
+    shown = project.json("show", "s")
+    assert set(shown) == {"session", "status", "records", "digest", "epoch", "woken", "updated_at", "owner", "waits"}
+    assert [one["seq"] for one in shown["records"]] == list(range(1, len(shown["records"]) + 1))
+    assert shown["records"][-1]["digest"] == shown["digest"]
+    assert set(shown["records"][0]["record"]) == {"at", "by", "epoch", "event", "run", "v"}
+
+
+def test_of_a_broken_log_it_shows_what_comes_before(project):
+    project("run", 'call pay {"amount": 1}', "--session", "s")
+    project.sql("update records set text = cast(replace(text, 'amount', 'amounT') as blob) where seq = 7")
+    result = project("show", "s", code=5)
+    assert re.findall(r"^ +(\d+) ", result.stdout, re.MULTILINE) == [str(n) for n in range(1, 7)]
+    assert "Record 7 of session 's' is not what was written" in result.stderr
+    shown = project.json("show", "s", code=5)
+    assert len(shown["records"]) == 6
+    assert (shown["error"]["code"], shown["error"]["seq"]) == ("log_broken", 7)
+
+
+def test_nothing_there(project):
+    assert "no session 'gone'" in project("show", "gone", code=2).stderr
+
+
+def tell(*events, at=1_000_000):
+    timeline = Timeline()
+    lines = []
+    for seq, event in enumerate(events, 1):
+        record = Record(at=at + seq * 1000, by="own", epoch=1, event=event, run="run")
+        lines.append(timeline.tell(Stored(seq=seq, digest=b"", record=record)))
+    return lines
+
+
+def dispatch(attempt=1):
+    return ToolDispatch(
+        call_id="c", attempt=attempt, nonce="n", tool="pay", tool_version="v", arguments=inline(b"{}"),
+        arguments_digest="", idempotency_key="k", risk="write", recovery="never", rules=("risk.write",), deadline=0,
+        quiet_ms=0, changed=("empty",), client_owned=True,
+    )  # fmt: skip
+
+
+PROPOSED = FunctionCall(call_id="c", step="1.1", position=0, tool="pay", arguments=inline(b"{}"))
+
+
+def test_a_parked_call_its_verdict_and_a_late_outcome():
+    lines = tell(
+        PROPOSED,
+        dispatch(),
+        AttemptFailed(call_id="c", attempt=1, nonce="n", effect=Effect.UNKNOWN, code="interrupted"),
+        CallParked(call_id="c", reason="nobody can tell", code="unknown_outcome"),
+        WaitOpened(wait_id="w", kind=WaitKind.PARKED, reason="nobody can tell", call_id="c"),
+        CallResolved(call_id="c", verdict="did_not_happen", reason="looked at the bank", actor="ada"),
+        WaitClosed(wait_id="w", how="resolved", actor="ada"),
+        LateOutcome(call_id="c", attempt=1, nonce="n", ok=True, result=inline(b"1")),
+        LateOutcome(call_id="c", attempt=1, nonce="n", ok=False, internal="boom"),
+        FunctionResponse(
+            call_id="c", lane="settled", status=Status.SUCCESS, effect=Effect.DONE, resolved=6, truncated=True
+        ),
+    )
+    assert {line.subject for line in lines} == {"pay"}
+    details = [line.detail for line in lines]
+    assert "1.0 s after its proposal" in details[1]
+    assert "arguments changed (empty)" in details[1]
+    assert "run by its client" in details[1]
+    assert details[2] == "attempt 1 ended without an answer: interrupted, effect unknown, after 1.0 s"
+    assert details[5] == "did not happen, by ada: looked at the bank, parked for 2.0 s"
+    assert details[6] == "resolved by ada after 2.0 s, w"
+    assert "succeeded" in details[7]
+    assert "failed: boom" in details[8]
+    assert details[9] == "success, effect done, cut for the model; by the verdict in record 6"
+
+
+@pytest.mark.parametrize(
+    ("ended", "told"),
+    [
+        ("first", "the first run"),
+        ("released", "had ended"),
+        ("lock_free", "after a crash"),
+        ("rebooted", "restarted"),
+        ("elsewhere", "another machine"),
+        ("still_running", "still runs"),
+    ],
+)
+def test_how_the_owner_before_was_seen_to_have_ended(ended, told):
+    (line,) = tell(RunStarted(owner="o", host="h", boot="b", process=7, parent_ended=ended))
+    assert told in line.detail
+    assert "process 7" in line.detail
+    assert line.mark == ("next" if ended in {"first", "released"} else "warn")
+
+
+def test_a_run_without_the_marker_or_in_another_workspace_says_so():
+    place = WorkspaceIdentity(path="/w", device=1, inode=2)
+    (line,) = tell(RunStarted(owner="o", host="h", boot="b", process=7, marker=False, workspace=place))
+    assert "without the promise" in line.detail
+    assert "/w" in line.detail
+
+
+def test_records_of_unknown_calls_and_waits_are_still_told():
+    lines = tell(
+        AttemptFailed(call_id="c", attempt=1, nonce="n", effect=Effect.NONE, code="x"),
+        WaitClosed(wait_id="w", how="elapsed", actor="clock"),
+        WaitOpened(wait_id="t", kind=WaitKind.TIME, reason="quiet period", wake_at=5_000_000),
+        dispatch(),
+    )
+    assert lines[0].subject == "c"
+    assert "until" in lines[2].detail

@@ -1,0 +1,49 @@
+import pytest
+
+
+@pytest.mark.requirement("OBSV-05")
+def test_a_table_of_what_is_bound(project):
+    lines = project("tools").stdout.splitlines()
+    assert lines[0].split()[:5] == ["TOOL", "RISK", "RECOVERY", "VERSION", "MODEL"]
+    row = next(line.split() for line in lines if line.startswith("find_thing"))
+    assert row[1:3] == ["read", "idempotent"]
+    assert row[4] == "shown"
+    listed = project.json("tools")["tools"]
+    assert [one["name"] for one in listed][:2] == ["find_thing", "pay"]
+    assert set(listed[0]) == {"name", "risk", "recovery", "version", "visibility", "client_owned"}
+
+
+def test_one_tool_as_the_model_sees_it(project):
+    text = project("tools", "pay").stdout
+    assert "Pay an amount." in text
+    assert '"amount"' in text
+    shown = project.json("tools", "pay")
+    assert shown["model_sees"]["input_schema"]["properties"]["amount"]["type"] == "integer"
+    assert shown["tool"]["risk"] == "write"
+    assert "its client" in project("tools", "sign").stdout
+
+
+def test_wrong_names(project):
+    assert "Bound are: find_thing" in project("tools", "gone", code=2).stderr
+    assert "not both" in project("tools", "pay", "--lint", code=2).stderr
+
+
+@pytest.mark.requirement("SPEC-04")
+def test_advice(project):
+    assert "missing_parameter_description" in project("tools", "--lint").stdout
+    assert {"code", "tool", "message"} == set(project.json("tools", "--lint")["warnings"][0])
+
+
+def test_hidden_deferred_and_nothing_to_say(project):
+    (project.folder / "own.py").write_text(
+        "from callslip import Runtime, tool\n"
+        "@tool(callable_from=('program',))\ndef inner(): ...\n"
+        "@tool(deferred=True)\ndef rare(): ...\n"
+        "@tool(risk='read')\ndef list_invoices() -> str:\n    '''List all invoices.'''\n"
+        "rt = Runtime(tools=[inner, rare, list_invoices])\nempty = Runtime()\n"
+    )
+    seen = {one["name"]: one["visibility"] for one in project.json("tools", "--app", "own.py:rt")["tools"]}
+    assert seen == {"inner": "hidden", "rare": "deferred", "list_invoices": "shown"}
+    assert "Nothing to say against 1 tool." in project("tools", "--lint", "--app", "own.py:rt").stdout
+    assert "No tools are bound" in project("tools", "--app", "own.py:empty").stdout
+    assert "(no description)" in project("tools", "inner", "--app", "own.py:rt").stdout

@@ -1,0 +1,226 @@
+"""A worker: which sessions it drives, when, and how it comes to an end."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from callslip import worker as worker_module
+from callslip.core.events.function_response import FunctionResponse
+from callslip.core.events.model_replied import ModelReplied
+from callslip.core.events.run_started import RunStarted
+from callslip.core.events.user_message import UserMessage
+from callslip.providers.scripted import Scripted, calling
+from callslip.testing.clock import FakeClock
+from callslip.worker import Worker
+
+pytestmark = pytest.mark.anyio
+
+ASK = calling(("ask_client", {"question": "?"}))
+
+
+async def once(runtime, told=None):
+    """Let a worker do what there is to do."""
+    tell = (lambda session, what: told.append((session, what))) if told is not None else None
+    return await Worker(runtime, on_session=tell).serve(asyncio.Event(), once=True)
+
+
+async def log(runtime, kind, session="s"):
+    return [s.record.event for s in await runtime.parts.ledger.read(session) if isinstance(s.record.event, kind)]
+
+
+async def until(condition):
+    for _ in range(2000):
+        if condition():
+            return
+        await asyncio.sleep(0.005)
+    raise AssertionError("it never came")
+
+
+@pytest.mark.requirement("RECO-02")
+class TestWhichSessions:
+    async def test_one_that_waits_is_left_alone_until_it_is_answered_elsewhere(self, process):
+        first = process(Scripted([ASK, "Thank you."]))
+        assert (await first.run("hello", session="s")).status == "waiting"
+        told: list = []
+        serving = process(Scripted([ASK, "Thank you."]))
+        assert await once(serving, told) == 0
+        outsider = process()
+        (wait,) = await outsider.waits()
+        await outsider.submit(wait.id, "yes")
+        assert await once(serving, told) == 1
+        assert told == [("s", "driving"), ("s", "finished")]
+        assert (await outsider.state("s")).last_status == "finished"
+        assert await once(serving, told) == 0
+
+    async def test_a_message_wakes_a_finished_session(self, process):
+        model = Scripted(["One.", "Two."])
+        await process(model).run("first", session="s")
+        await process().send("s", "second")
+        assert await once(process(model)) == 1
+        assert model.requests[-1].messages[-1].text == "second"
+
+    async def test_a_session_left_by_a_dead_owner_goes_on(self, process, die, world):
+        first = process(Scripted([calling(("slow", {"name": "x"}), ("put", {"text": "a"})), "done"]))
+        running = asyncio.create_task(first.run("hello", session="s"))
+        await until(lambda: world.begun.is_set() and world.effects["put"])
+        serving = process(Scripted([ASK, "done"]))
+        assert await once(serving) == 0  # its owner lives
+        settled = first.parts.ledger.append
+
+        async def dead(*args, **how):
+            raise asyncio.CancelledError
+
+        first.parts.ledger.append = dead
+        die(first)
+        world.gate.set()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        first.parts.ledger.append = settled
+        assert await once(serving) == 1
+        (_, second) = await log(serving, RunStarted)
+        assert second.parent_ended == "lock_free"
+        responses = await log(serving, FunctionResponse)
+        assert sorted((r.status.value, r.error_code) for r in responses) == [
+            ("fatal_error", "interrupted"), ("success", None),
+        ]  # fmt: skip
+        assert world.effects == {"put": 1, "slow x": 1}
+
+    async def test_a_session_is_driven_when_its_time_has_come_and_not_before(self, process, die, world):
+        clock = FakeClock(auto=1)
+        first = process(Scripted([calling(("send", {"text": "a"})), "done"]), clock=clock)
+        append = first.parts.ledger.append
+
+        async def failing(session, drafts, **how):
+            if any(isinstance(draft.record.event, FunctionResponse) for draft in drafts):
+                raise asyncio.CancelledError
+            return await append(session, drafts, **how)
+
+        first.parts.ledger.append = failing
+        with pytest.raises(asyncio.CancelledError):
+            await first.run("hello", session="s")
+        die(first)
+        serving = process(Scripted([calling(("send", {"text": "a"})), "done"]), clock=clock)
+        assert await once(serving) == 1  # it sees that the old attempt may still arrive, and waits
+        (wait,) = await serving.waits()
+        assert (wait.kind, world.effects["send"]) == ("time", 1)
+        clock.advance((wait.wake_at - clock.now()) / 1000 - 1)
+        assert await once(serving) == 0
+        clock.advance(1)
+        assert await once(serving) == 1
+        assert (await serving.state("s")).last_status == "finished"
+        assert world.effects["send"] == 2
+        assert await serving.waits() == []
+
+    async def test_a_dispatchers_session_keeps_its_live_owner(self, process, die, world):
+        first = process()
+        await first.dispatch([{"name": "ask_client", "input": {"question": "?"}}], session="s", step="1")
+        (wait,) = await first.waits()
+        await process().submit(wait.id, "yes")
+        serving = process(Scripted([]))
+        assert await once(serving) == 0
+        die(first)
+        assert await once(serving) == 1
+
+
+class TestHowItWorks:
+    async def test_it_serves_until_it_is_told_to_stop(self, process):
+        model = Scripted(["One.", "Two."])
+        first = process(model)
+        await first.run("hello", session="s")
+        stop, told = asyncio.Event(), []
+        serving = process(model)
+        working = Worker(serving, on_session=lambda session, what: told.append(what))
+        task = asyncio.create_task(working.serve(stop))
+        await first.send("s", "again")
+        await until(lambda: "finished" in told)
+        assert not task.done()
+        stop.set()
+        assert await task == 1
+
+    @pytest.mark.requirement("ORCH-04")
+    async def test_it_drains_what_is_in_the_world_settles_and_nothing_new_begins(self, process, world):
+        model = Scripted(["ok", calling(("slow", {"name": "x"}), ("slow", {"name": "y"})), "never asked"])
+        first = process(model)
+        await first.run("hello", session="s")
+        await first.send("s", "again")
+        stop, told = asyncio.Event(), []
+        serving = process(model)
+        working = Worker(serving, on_session=lambda session, what: told.append(what))
+        task = asyncio.create_task(working.serve(stop))
+        await until(lambda: world.effects["slow y"])
+        stop.set()
+        await asyncio.sleep(0.05)
+        assert not task.done()
+        world.gate.set()
+        assert await task == 1
+        assert told == ["driving", "stopped"]
+        assert len(await log(first, FunctionResponse)) == 2
+        assert len(model.requests) == 2
+        assert (await first.state("s")).turn_open
+        assert (await process(Scripted([""] * 2 + ["done"])).resume("s")).text == "done"
+
+    async def test_so_many_at_a_time(self, process, world):
+        model = Scripted(["ok", calling(("slow", {"name": "x"})), "done"])
+        first = process(model)
+        for n in range(5):
+            await first.run("hello", session=f"s{n}")
+            await first.send(f"s{n}", "again")
+        serving = process(model)
+        most, driving = 0, set()
+
+        def tell(session, what):
+            nonlocal most
+            driving.add(session) if what == "driving" else driving.discard(session)
+            most = max(most, len(driving))
+            if len(driving) == 2:
+                world.gate.set()
+
+        assert await Worker(serving, concurrency=2, on_session=tell).serve(asyncio.Event(), once=True) == 5
+        assert most == 2
+        assert {head.status for head in await first.sessions()} == {"finished"}
+
+    async def test_a_session_that_fails_is_not_tried_again_at_once_unless_it_changed(self, process):
+        clock = FakeClock(auto=5)
+        first = process(Scripted(["One."]), clock=clock)
+        await first.run("hello", session="s")
+        await first.send("s", "again")
+        told: list = []
+        serving = process(Scripted([]), clock=clock)
+        working = Worker(serving, on_session=lambda session, what: told.append(what))
+        assert await working.serve(asyncio.Event(), once=True) == 1
+        assert told[0] == "driving"
+        assert told[1].startswith("model_unavailable: ")
+        await first.send("s", "and again")
+        assert await working.serve(asyncio.Event(), once=True) == 2  # something new: it may be otherwise now
+        head = (await first.sessions())[0]
+        assert working._backs_off(head)
+        clock.advance(worker_module.BACK_OFF)
+        assert working._backs_off(head)  # the second failure doubled the pause
+        clock.advance(worker_module.BACK_OFF)
+        assert not working._backs_off(head)
+
+    async def test_of_two_workers_one_drives(self, process):
+        model = Scripted(["One.", "Two."])
+        first = process(model)
+        await first.run("hello", session="s")
+        await first.send("s", "again")
+        drives = await asyncio.gather(*[once(process(model)) for _ in range(3)])
+        assert sum(drives) >= 1
+        assert len(model.requests) == 2
+        assert len(await log(first, UserMessage)) == len(await log(first, ModelReplied)) == 2
+
+    async def test_a_dead_owner_changes_nothing_and_is_found_all_the_same(self, process, die, monkeypatch):
+        monkeypatch.setattr(worker_module, "SWEEP", 0.05)
+        first = process()
+        await first.dispatch([{"name": "ask_client", "input": {"question": "?"}}], session="s", step="1")
+        stop, told = asyncio.Event(), []
+        serving = process(Scripted([]))
+        task = asyncio.create_task(Worker(serving, on_session=lambda session, what: told.append(what)).serve(stop))
+        await asyncio.sleep(0.1)
+        assert told == []
+        die(first)
+        await until(lambda: "waiting" in told)
+        stop.set()
+        await task
