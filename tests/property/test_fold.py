@@ -259,7 +259,7 @@ class Histories(RuleBasedStateMachine):
                 self.log.now + 60_100,
                 self.log.now + 10**6,
             ):
-                for ended_here in (False, True):
+                for ended_here in (None, self.log.now):
                     conclusion = crash.judge(folded, now=now, ended_here=ended_here)
                     self.check(place, call, conclusion, now, ended_here)
 
@@ -282,7 +282,7 @@ class Histories(RuleBasedStateMachine):
         if dangerous:
             assert call.open_attempt
             assert not call.client
-            assert ended_here or self.has_ended(call, now)
+            assert self.has_ended(call, now, ended_here)
         if call.open_attempt and call.recovery is Recovery.NEVER and call.risk is not Risk.READ:
             assert isinstance(
                 conclusion,
@@ -292,7 +292,10 @@ class Histories(RuleBasedStateMachine):
             assert call.client
         self.can_be_written(place, call, conclusion)
 
-    def has_ended(self, call, now):
+    def has_ended(self, call, now, ended_here):
+        if ended_here is not None:
+            at_once = call.local or call.recovery is Recovery.IDEMPOTENT
+            return now >= ended_here + (0 if at_once else call.quiet)
         if call.ended_at is None:
             return False
         if call.ended_how == "elsewhere":

@@ -162,7 +162,7 @@ MUTANTS: Sequence[Mutant] = (
     Mutant(
         "LEDG-03", "an outsider answers by a state that has passed", "ledgers/rules.py",
         "if head.seq != expected:", "if head.seq < expected:",
-        ("tests/unit/worker/test_other_processes.py",),
+        ("tests/unit/worker/test_other_processes.py::test_an_answer_judged_by_what_has_passed_is_not_written",),
     ),
     Mutant(
         "LEDG-04", "the model's own calls are hidden from it", "core/events/function_call.py",

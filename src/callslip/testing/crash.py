@@ -120,7 +120,8 @@ class Harness:
     Args:
         target: a Python file.
         function: the scenario's function in it.
-        folder: where runs live; each run's own folder is removed unless it showed a fault.
+        folder: where runs live; each run's own folder is removed, and a copy kept of one that showed a fault. It may
+            lie in memory: a kill leaves what was written, synced or not.
         workers: how many sessions at a time.
     """
 

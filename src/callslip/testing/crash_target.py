@@ -18,7 +18,6 @@ from callslip.sources.functions import Tool, tool
 from callslip.testing.crash_scenario import Place, Scenario
 from callslip.testing.effects import Effects
 
-VARIANTS = ("idempotent", "probe", "evidence", "never_write", "never_read", "client")
 BLOB_SIZE = 6000
 
 
@@ -33,18 +32,13 @@ def scenario(place: Place) -> Scenario:
         ]
     )
     runtime = Runtime(
-        tools=tools(place.effects),
+        tools=[TOOLS[one](place.effects)],
         model=model,
         state=place.state,
         policy={"dangerous": "allow"},
         limits=Limits(poll=0.02, grace=2.0),
     )
     return Scenario(runtime=runtime, text="Do it.", client=lambda _: {"data": "x" * BLOB_SIZE})
-
-
-def tools(effects: Effects) -> list[Tool]:
-    """All of them, having their effects through ``effects``."""
-    return [_idempotent(effects), _probe(effects), _evidence(effects), *_never(effects), _client()]
 
 
 def _do(effects: Effects, context: Context, name: str, item: str, size: int) -> dict[str, Any]:
@@ -89,24 +83,39 @@ def _evidence(effects: Effects) -> Tool:
     return evidence
 
 
-def _never(effects: Effects) -> list[Tool]:
+def _never_write(effects: Effects) -> Tool:
     @tool(risk="dangerous", recovery="never", local_effect=True)
     def never_write(item: str, context: Context, size: int = 0) -> dict[str, Any]:
         """Do something that nobody can ask about."""
         return _do(effects, context, "never_write", item, size)
 
+    return never_write
+
+
+def _never_read(effects: Effects) -> Tool:
     @tool(risk="read", recovery="never", local_effect=True)
     async def never_read(item: str, context: Context, size: int = 0) -> dict[str, Any]:
         """Only look; the counter counts the looks."""
         return _do(effects, context, "never_read", item, size)
 
-    return [never_write, never_read]
+    return never_read
 
 
-def _client() -> Tool:
+def _client(_: Effects) -> Tool:
     @tool(risk="write", recovery="never", client_owned=True)
     def client(item: str, size: int = 0) -> dict[str, Any]:
         """Runs at the client."""
         raise NotImplementedError
 
     return client
+
+
+TOOLS = {
+    "idempotent": _idempotent,
+    "probe": _probe,
+    "evidence": _evidence,
+    "never_write": _never_write,
+    "never_read": _never_read,
+    "client": _client,
+}
+VARIANTS = tuple(TOOLS)

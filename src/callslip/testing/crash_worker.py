@@ -7,6 +7,7 @@ own; it is killed by itself at a failpoint, or by this process at an instant. En
 from __future__ import annotations
 
 import asyncio
+import gc
 import mmap
 import os
 import select
@@ -94,6 +95,7 @@ def serve() -> None:
     build = load(Path(sys.argv[1]), sys.argv[2])
     decoder = msgspec.json.Decoder(Order)
     trace = _Trace()
+    gc.freeze()  # what is shared with the victims stays shared
     os.write(1, b"ready\n")
     for line in sys.stdin.buffer:
         done = _victim(decoder.decode(line), build, trace)

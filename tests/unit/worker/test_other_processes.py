@@ -7,10 +7,12 @@ import asyncio
 import pytest
 
 from callslip import build
+from callslip.core.event import draft
 from callslip.core.events.call_resolved import CallResolved
 from callslip.core.events.function_response import FunctionResponse
+from callslip.core.events.user_message import UserMessage
 from callslip.core.result import Effect, Status
-from callslip.errors import Busy, NotFound, WaitConflict
+from callslip.errors import Busy, Moved, NotFound, WaitConflict
 from callslip.providers.scripted import Scripted, calling
 
 pytestmark = [pytest.mark.anyio, pytest.mark.requirement("LEDG-03")]
@@ -124,3 +126,16 @@ async def test_a_session_that_was_let_go_can_be_taken(process):
     assert await second.dispatch(step, session="s", step="1") == batch
     with pytest.raises(Busy):
         await first.dispatch(step, session="s", step="1")
+
+
+async def test_an_answer_judged_by_what_has_passed_is_not_written(process):
+    owner, client = process(), process()
+    await owner.dispatch([{"name": "ask_client", "input": {"question": "?"}}], session="s", step="1")
+    (head,) = await client.sessions()
+    late = draft(UserMessage(text="I saw less than there is"), at=1, by="x", epoch=0, run="")
+    for position in (head.seq - 1, head.seq + 1):
+        with pytest.raises(Moved):
+            await client.parts.ledger.decide("s", [late], expected=position)
+    assert await client.sessions() == [head]
+    await client.parts.ledger.decide("s", [late], expected=head.seq)
+    assert (await owner.sessions())[0].seq == head.seq + 1
