@@ -3,9 +3,12 @@
     python bench/peers.py [--trace] [--kill] [--peer NAME]... [--rounds 3] [--env-dir DIR] [--data-dir DIR]
 
 Each peer is a script of bench/peers/ that runs a workflow of --steps steps and prints a line of JSON; the
-peers take turns for --rounds rounds, and the round with the middle median is reported. Each has a virtual
-environment of its own under --env-dir, made from bench/peers/requirements-PEER.txt and, where there is one,
-npm-PEER.txt. A peer that cannot be installed or run is reported as skipped, with the reason.
+peers take turns for --rounds rounds, and the round with the middle median is reported, with its ratio to
+Callslip's. Other work on the machine makes every sync wait for a processor, and whoever syncs twice waits
+twice; so the load before and after is in the document, and so is the ratio of each one's quickest round,
+the least disturbed one (`best_ratio_to_callslip`). Each peer has a virtual environment of its own under
+--env-dir, made from bench/peers/requirements-PEER.txt and, where there is one, npm-PEER.txt. A peer that
+cannot be installed or run is reported as skipped, with the reason.
 
 Durability is to be equal: every committed record is synced to the disk. Each script sets or reads back the
 settings that say so, and --trace measures it: it runs each peer once more, under strace, and counts the
@@ -188,6 +191,7 @@ def disk_floor(folder: Path) -> Result:
 
 def document(args: argparse.Namespace) -> Result:
     peers = args.peer or list(PEERS)
+    load = round(os.getloadavg()[0], 1)
     results = measure(peers, args)
     alive = [peer for peer in peers if "skipped" not in results[peer]]
     for peer in alive if args.trace else []:
@@ -196,13 +200,16 @@ def document(args: argparse.Namespace) -> Result:
     for peer in alive if args.kill else []:
         outcome = attempt(call, peer, "kill", args, steps=1, prefix=[])
         results[peer]["kill"] = {key: value for key, value in outcome.items() if key != "peer"}
-    own = results.get(OWN, {}).get("median_us")
+    own = results.get(OWN, {})
     for peer in alive:
-        if own and peer != OWN:
-            results[peer]["ratio_to_callslip"] = round(results[peer]["median_us"] / own, 2)
+        if "median_us" in own and peer != OWN:
+            results[peer]["ratio_to_callslip"] = round(results[peer]["median_us"] / own["median_us"], 2)
+            best = results[peer]["medians_us"][0] / own["medians_us"][0]
+            results[peer]["best_ratio_to_callslip"] = round(best, 2)
     return {
         "disk": attempt(disk_floor, args.data_dir),
         "cpus": os.cpu_count(),
+        "load": {"before": load, "after": round(os.getloadavg()[0], 1)},
         "peers": [results[peer] for peer in peers],
     }
 

@@ -82,15 +82,14 @@ class Runtime:
         watch: Watch = ignore,
         clock: Clock | None = None,
     ) -> None:
-        self._workspace = None if workspace is None else Path(workspace)
-        self._model = build.build_model(model, base_url=base_url) if isinstance(model, str) else model
-        self._system = system
-        self._stream = stream
         decisions = isinstance(policy, Mapping)
-        self._settings = build.Settings(
+        self.settings = build.Settings(
             executors=tuple(tools),
+            model=build.build_model(model, base_url=base_url) if isinstance(model, str) else model,
+            system=system,
+            stream=stream,
             state=None if state is None else Path(state),
-            workspace=self._workspace,
+            workspace=None if workspace is None else Path(workspace),
             policy=None if decisions else policy,  # type: ignore[arg-type]
             decisions=dict(policy) if decisions else {},  # type: ignore[arg-type]
             limits=limits or Limits(),
@@ -107,13 +106,13 @@ class Runtime:
     def parts(self) -> Parts:
         """The wired parts; opened at the first use."""
         if self._parts is None:
-            self._parts = build.build_parts(self._settings)
+            self._parts = build.build_parts(self.settings)
         return self._parts
 
     @property
     def catalogue(self) -> Catalogue:
         """The bound tools, without opening any state."""
-        return self._parts.catalogue if self._parts is not None else Catalogue(self._settings.executors)
+        return self._parts.catalogue if self._parts is not None else Catalogue(self.settings.executors)
 
     @functools.cached_property
     def answers(self) -> Answers:
@@ -128,12 +127,7 @@ class Runtime:
         """
         if self._parts is not None:
             raise UsageError("The runtime is open; its settings can't be changed any more.")
-        for name in ("model", "stream", "system"):
-            if name in changes:
-                setattr(self, f"_{name}", changes.pop(name))
-        if "workspace" in changes:
-            self._workspace = changes["workspace"]
-        self._settings = msgspec.structs.replace(self._settings, **changes)
+        self.settings = msgspec.structs.replace(self.settings, **changes)
 
     # Driving
 
@@ -177,11 +171,11 @@ class Runtime:
 
     async def _drive(self, drive: Drive) -> Run:
         plan = Plan(
-            model=self._model,
-            system=self._system,
+            model=self.settings.model,
+            system=self.settings.system,
             visible=self.parts.catalogue.visible,
-            workspace=build.workspace_identity(self._workspace),
-            stream=self._stream,
+            workspace=build.workspace_identity(self.settings.workspace),
+            stream=self.settings.stream,
         )
         ended: Ended = await drive_session(drive, plan)
         waits = await self.waits(drive.session) if ended.status == "waiting" else []
@@ -282,7 +276,7 @@ class Runtime:
         self.__dict__.pop("answers", None)
         await parts.ledger.aclose()
         parts.owners.close()
-        close = getattr(self._model, "aclose", None)
+        close = getattr(self.settings.model, "aclose", None)
         if close is not None:
             await close()
 
@@ -323,7 +317,7 @@ class Runtime:
                 session,
                 active=others,
                 requester=build.requester(),
-                workspace=build.workspace_identity(self._workspace),
+                workspace=build.workspace_identity(self.settings.workspace),
                 create=create,
             )
         except BaseException:

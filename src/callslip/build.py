@@ -40,6 +40,9 @@ class Settings(msgspec.Struct, kw_only=True):
     executors: Sequence[Executor]
     state: Path | None
     """The state folder; ``None`` keeps everything in memory."""
+    model: Model | None = None
+    system: str = ""
+    stream: bool = False
     workspace: Path | None = None
     policy: Policy | None = None
     decisions: dict[str, str] = {}

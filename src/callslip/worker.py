@@ -117,7 +117,8 @@ class Worker:
         try:
             run = await self._runtime.resume(head.session)
         except (Busy, NotFound):
-            return  # somebody else was quicker
+            self._drives -= 1
+            self._tell(head.session, "taken")  # somebody else was quicker
         except CallslipError as error:
             await self._back_off(head)
             self._tell(head.session, f"{error.code}: {error}")

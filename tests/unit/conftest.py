@@ -81,5 +81,3 @@ def world() -> World:
 async def runtime(world):
     async with Runtime(tools=world.tools()) as made:
         yield made
-
-

@@ -20,7 +20,7 @@ from typing import Any, Literal
 import msgspec
 
 from callslip.application import Runtime
-from callslip.build import Settings, build_model
+from callslip.build import build_model
 from callslip.cli.options import Given
 from callslip.config import FILE, Config, find_project, load_config, state_folder
 from callslip.errors import CallslipError, ConfigError
@@ -42,15 +42,6 @@ class Project(msgspec.Struct, frozen=True, kw_only=True):
     workspace: Path | None
 
 
-class Chosen(msgspec.Struct, frozen=True, kw_only=True):
-    """What an application has decided for itself."""
-
-    settings: Settings
-    model: Any
-    system: str
-    stream: bool
-
-
 def find(given: Given) -> Project:
     """The project the command is about.
 
@@ -66,16 +57,6 @@ def find(given: Given) -> Project:
     return Project(folder=folder, config=config, state=state, workspace=workspace)
 
 
-def chosen(runtime: Runtime) -> Chosen:
-    """What the runtime was made with."""
-    return Chosen(
-        settings=runtime._settings,  # noqa: SLF001 - the Runtime shows its settings nowhere else
-        model=runtime._model,  # noqa: SLF001
-        system=runtime._system,  # noqa: SLF001
-        stream=runtime._stream,  # noqa: SLF001
-    )
-
-
 def runtime_for(given: Given, purpose: Purpose, **changes: Any) -> Runtime:
     """The project's Runtime, configured and not opened yet. ``changes`` are settings the command itself decides.
 
@@ -87,7 +68,7 @@ def runtime_for(given: Given, purpose: Purpose, **changes: Any) -> Runtime:
     if runtime is None:
         runtime = bare(project, purpose, model=changes.get("model") or project.config.model)
     configure(runtime, given, project, purpose, changes)
-    if purpose == "drive" and chosen(runtime).model is None:
+    if purpose == "drive" and runtime.settings.model is None:
         raise ConfigError(
             "No model is named. Nothing was started. Give one with --model openai:NAME, as `model` in callslip.toml, "
             "or to Runtime(model=…)."
@@ -129,15 +110,15 @@ def workspace(project: Project) -> list[Any]:
 
 def configure(runtime: Runtime, given: Given, project: Project, purpose: Purpose, changes: dict[str, Any]) -> None:
     """Say to the runtime what it has left open."""
-    own, config = chosen(runtime), project.config
+    own, config = runtime.settings, project.config
     said: dict[str, Any] = {}
-    if given.state is not None or own.settings.state is None:
+    if given.state is not None or own.state is None:
         said["state"] = _state(given, project, purpose)
-    if own.settings.workspace is None and project.workspace is not None:
+    if own.workspace is None and project.workspace is not None:
         said["workspace"] = project.workspace
-    if own.settings.policy is None and not own.settings.decisions:
+    if own.policy is None and not own.decisions:
         said["decisions"] = config.policy
-    if own.settings.limits == Limits():
+    if own.limits == Limits():
         said["limits"] = config.limits
     if not own.system:
         said["system"] = config.system
@@ -185,7 +166,7 @@ def load(name: str, base: Path, project: Project) -> Runtime:
     is_file = target.endswith(".py") or os.sep in target
     module = _from_file(base / Path(target).expanduser(), name) if is_file else _from_module(target, name, project)
     runtime = _made(name, _attribute(module, attribute, name))
-    _shut_out(chosen(runtime).settings.workspace)
+    _shut_out(runtime.settings.workspace)
     return runtime
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from callslip.application import Runtime
-from callslip.cli.app import Project, application, bare, chosen, find
+from callslip.cli.app import Project, application, bare, find
 from callslip.cli.checks import Finding, bad, ok, warn
 from callslip.cli.options import Given
 from callslip.config import FILE
@@ -43,11 +43,11 @@ def check_application(given: Given) -> Application:
         found.append(bad("application", str(error)))
         return Application([*found, *_no_approvals([])], project.state, project.workspace)
     found.append(ok("application", named or f"none: the workspace's tools, by {FILE}"))
-    own = chosen(runtime)
+    own = runtime.settings
     found += _model(project, own.model)
     found += _tools(runtime, project)
-    state = project.state if given.state is not None or own.settings.state is None else own.settings.state
-    return Application(found, state, own.settings.workspace or project.workspace)
+    state = project.state if given.state is not None or own.state is None else own.state
+    return Application(found, state, own.workspace or project.workspace)
 
 
 def _model(project: Project, own: Any) -> list[Finding]:
@@ -69,7 +69,7 @@ def _model(project: Project, own: Any) -> list[Finding]:
 
 def _tools(runtime: Runtime, project: Project) -> list[Finding]:
     """SPEC-03: each tool's registration in three parts; what is missing where something is."""
-    own = chosen(runtime).settings
+    own = runtime.settings
     executors: Sequence[Any] = own.executors
     if not executors:
         return [

@@ -15,7 +15,6 @@ import click
 
 from callslip.application import Run, Runtime
 from callslip.cli import look
-from callslip.cli.app import chosen
 from callslip.cli.document import print_document, wait_document
 from callslip.cli.failure import INTERRUPTED, RUN_CODES, flush
 from callslip.cli.live import LiveView, both
@@ -30,7 +29,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 async def drive(given: Given, runtime: Runtime, session: str, work: Callable[[], Coroutine[Any, Any, Run]]) -> int:
     """Do the work on the session and tell how it ended."""
     view = LiveView(as_json=given.as_json)
-    own = chosen(runtime).settings.watch
+    own = runtime.settings.watch
     runtime.configure(watch=view if own is ignore else both(own, view))
     began = time.monotonic()
     async with runtime:

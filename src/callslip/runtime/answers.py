@@ -25,7 +25,7 @@ from callslip.core.plain import to_plain
 from callslip.core.result import Effect, Status
 from callslip.core.state import SessionState
 from callslip.core.wait import Wait, WaitKind
-from callslip.errors import Moved, NotFound, UsageError, WaitConflict
+from callslip.errors import LogBroken, Moved, NotFound, UsageError, WaitConflict
 from callslip.ports.ledger import WaitRow
 from callslip.runtime import outcome, payloads
 from callslip.runtime.parts import Parts
@@ -120,12 +120,21 @@ class Answers:
         await self._decide(row.session, judge, actor)
 
     async def waits(self, session: str | None) -> list[Wait]:
-        """Open waits, oldest first, with the calls they are about."""
+        """Open waits, oldest first, with the calls they are about.
+
+        Asked for all sessions, a session whose log is broken does not hide the others: its waits come bare.
+        """
         rows = await self._parts.ledger.waits(session)
-        states = {name: await self._load(name) for name in {row.session for row in rows}}
-        return [
-            await self._describe(row, states[row.session]) for row in rows if row.wait_id in states[row.session].waits
-        ]
+        states: dict[str, SessionState] = {}
+        for name in {row.session for row in rows}:
+            try:
+                states[name] = await self._load(name)
+            except LogBroken:
+                if session is not None:
+                    raise
+                states[name] = SessionState(session=name)
+        known = (row for row in rows if row.wait_id in states[row.session].waits or not states[row.session].seq)
+        return [await self._describe(row, states[row.session]) for row in known]
 
     async def _describe(self, row: WaitRow, state: SessionState) -> Wait:
         call = state.calls.get(row.call_id or "")

@@ -84,9 +84,9 @@ class Report(msgspec.Struct, kw_only=True):
     faults: list[Fault] = []
     seconds: float = 0.0
 
-    def least(self) -> int:
-        """How often the rarest boundary was hit, over all variants."""
-        return min((sum(hits.values()) for hits in self.boundaries.values()), default=0)
+    def least_of_a_variant(self) -> int:
+        """How often the rarest boundary was hit, of those that a variant meets."""
+        return min((count for hits in self.boundaries.values() for count in hits.values()), default=0)
 
     def add(self, case: Case, ends: Sequence[Done], findings: Findings) -> None:
         """Take one case in."""

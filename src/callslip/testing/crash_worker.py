@@ -21,7 +21,10 @@ from pathlib import Path
 import msgspec
 
 from callslip import failpoint
+from callslip.application import Runtime
+from callslip.providers.scripted import Scripted, calling
 from callslip.runtime.live import Live, Recorded
+from callslip.sources.functions import tool
 from callslip.testing.crash_scenario import Build, Place, drive_to_rest, load
 from callslip.testing.crash_verdict import fingerprint
 from callslip.testing.effects import SENT, Effects
@@ -95,11 +98,24 @@ def serve() -> None:
     build = load(Path(sys.argv[1]), sys.argv[2])
     decoder = msgspec.json.Decoder(Order)
     trace = _Trace()
+    asyncio.run(_warm_up())
     gc.freeze()  # what is shared with the victims stays shared
     os.write(1, b"ready\n")
     for line in sys.stdin.buffer:
         done = _victim(decoder.decode(line), build, trace)
         os.write(1, msgspec.json.encode(done) + b"\n")
+
+
+async def _warm_up() -> None:
+    """Load whatever is loaded at its first use, so that no victim has to."""
+
+    @tool(risk="read")
+    def look(item: str) -> str:
+        """Look."""
+        return item
+
+    async with Runtime(tools=[look], model=Scripted([calling(("look", {"item": "a"})), "Done."])) as runtime:
+        await runtime.run("Look.", session="warm")
 
 
 def _victim(order: Order, build: Build, trace: _Trace) -> Done:

@@ -138,7 +138,7 @@ async def test_a_model_that_does_not_answer_leaves_a_session_that_can_be_resumed
     async with Runtime(tools=world.tools(), model=Down()) as runtime:
         with pytest.raises(ModelUnavailable):
             await runtime.run("x", session="s")
-        runtime._model = Scripted(["Back."])
+        runtime.settings.model = Scripted(["Back."])
         assert (await runtime.resume("s")).text == "Back."
         assert len(await log(runtime, UserMessage)) == 1
 

@@ -3,7 +3,7 @@ import sys
 import pytest
 
 from callslip.application import Runtime
-from callslip.cli.app import chosen, find, runtime_for
+from callslip.cli.app import find, runtime_for
 from callslip.cli.options import Given
 from callslip.errors import ConfigError
 from callslip.runtime.parts import Limits
@@ -18,7 +18,7 @@ def test_an_application_by_file_or_module_runtime_or_function(project, name):
     runtime = load(project, app=name)
     assert isinstance(runtime, Runtime)
     assert next(iter(runtime.catalogue)) == "find_thing"
-    assert chosen(runtime).settings.state == project.state
+    assert runtime.settings.state == project.state
 
 
 def test_a_module_puts_the_project_on_the_path_and_a_file_does_not(project):
@@ -88,21 +88,21 @@ def test_the_application_goes_before_the_file_and_the_command_line_before_both(p
         'app = "own.py:rt"\nsystem = "file"\nmodel = "openai:x"\n'
         '[policy]\nwrite = "allow"\n[limits]\nsteps_per_turn = 9\n'
     )
-    own = chosen(load(project))
-    assert own.settings.state == tmp_path / "mine"
-    assert own.settings.decisions == {"write": "deny"}
-    assert (own.system, own.settings.limits.steps_per_turn) == ("app", 3)
+    own = load(project).settings
+    assert own.state == tmp_path / "mine"
+    assert own.decisions == {"write": "deny"}
+    assert (own.system, own.limits.steps_per_turn) == ("app", 3)
     assert own.model.name.endswith(":x")
-    given = chosen(load(project, state=tmp_path / "typed"))
-    assert given.settings.state == tmp_path / "typed"
+    given = load(project, state=tmp_path / "typed").settings
+    assert given.state == tmp_path / "typed"
 
 
 def test_what_the_application_leaves_open_the_file_says(project):
     project.configure('app = "app.py:bare"\nsystem = "file"\n[policy]\nwrite = "deny"\n[limits]\nsteps_per_turn = 9\n')
-    own = chosen(load(project, "look"))
-    assert own.settings.decisions == {"write": "deny"}
+    own = load(project, "look").settings
+    assert own.decisions == {"write": "deny"}
     assert own.system == "file"
-    assert own.settings.limits == Limits(steps_per_turn=9)
+    assert own.limits == Limits(steps_per_turn=9)
 
 
 def test_driving_without_application_takes_the_workspaces_tools(project):

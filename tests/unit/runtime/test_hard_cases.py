@@ -212,7 +212,7 @@ class TestTheQuietPeriodHoldsInALivingProcessToo:
 
         async def probe(context):
             asked.append(1)
-            return None
+            return
 
         @tool(risk="write", recovery="probe", probe=probe, quiet=3600, local_effect=local)
         async def charge() -> str:
