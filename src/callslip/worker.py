@@ -113,6 +113,10 @@ class Worker:
         return self._runtime.parts.clock.monotonic() < failure.until
 
     async def _drive(self, head: Head) -> None:
+        latest = await self._runtime.parts.ledger.heads(head.session)
+        if not latest or latest[0].epoch != head.epoch:
+            self._drives -= 1
+            return  # somebody else has driven it since
         self._tell(head.session, "driving")
         try:
             run = await self._runtime.resume(head.session)

@@ -14,7 +14,9 @@ ROOT = Path(__file__).parents[2]
 
 
 def demo(tmp_path, *options, **variables):
-    environment = {**os.environ, "TMPDIR": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache"), **variables}
+    # The test runner may say that the screen is narrow; the demo would then break lines that are looked for here.
+    environment = {**os.environ, "TMPDIR": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache"), "COLUMNS": "100"}
+    environment |= variables
     return subprocess.run(
         [sys.executable, "-m", "demo", "--seed", "7", *options],
         check=False,

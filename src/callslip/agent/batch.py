@@ -152,7 +152,7 @@ async def _pairs(
     parts: Parts, state: SessionState, step: str
 ) -> tuple[list[FunctionCall], dict[str, FunctionResponse]]:
     """The step's calls and their responses: from the open step, or read back from the log."""
-    if state.step is not None and state.step.step == step:
+    if state.step is not None and state.step.step == step and state.step.model == fold.CALLER:
         open_calls: list[CallState] = [state.calls[call_id] for call_id in state.step.calls]
         return (
             [call.call for call in open_calls],

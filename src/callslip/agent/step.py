@@ -11,6 +11,7 @@ from callslip.core.event import Event
 from callslip.core.events.function_call import FunctionCall
 from callslip.core.events.model_replied import ModelReplied
 from callslip.core.events.model_requested import ModelRequested, VisibleTool
+from callslip.core.fold import CALLER
 from callslip.core.message import UserText
 from callslip.core.state import QueuedMessage
 from callslip.ports.model import Delta, Model, Proposal, Reply, Request
@@ -68,18 +69,18 @@ async def record(drive: Drive, requested: ModelRequested, reply: Reply) -> None:
         reply_model=reply.model,
     )
     calls = [
-        await _function_call(drive, requested.step, position, proposal)
-        for position, proposal in enumerate(reply.proposals)
+        await _function_call(drive, requested, position, proposal) for position, proposal in enumerate(reply.proposals)
     ]
     events: list[Event] = [requested, replied, *calls]
     failpoint.hit("reply.before")
     await drive.append(*events)
 
 
-async def _function_call(drive: Drive, step: str, position: int, proposal: Proposal) -> FunctionCall:
+async def _function_call(drive: Drive, requested: ModelRequested, position: int, proposal: Proposal) -> FunctionCall:
+    caller = requested.model == CALLER
     return FunctionCall(
-        call_id=ids.call_id(drive.session, step, position),
-        step=step,
+        call_id=ids.call_id(drive.session, requested.step, position, caller=caller),
+        step=requested.step,
         position=position,
         tool=canon.scrub(proposal.tool),
         arguments=await payloads.store(drive.parts.blobs, raw_arguments(proposal.arguments)),

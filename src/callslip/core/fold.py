@@ -67,12 +67,11 @@ def apply(state: SessionState, stored: Stored) -> None:
     if record.epoch == 0:
         _check_outsider(state, stored)
         state.outsider_seq = stored.seq
-    elif record.epoch < state.epoch:
-        raise _broken(stored.seq, f"it was written under epoch {record.epoch} after epoch {state.epoch} began")
+    else:
+        _check_owner(state, stored)
     _RULES[type(record.event)](state, record.event, record, stored.seq)
     state.seq = stored.seq
     state.digest = stored.digest
-    state.epoch = max(state.epoch, record.epoch)
 
 
 def rehearse(state: SessionState, drafts: Sequence[Draft]) -> None:
@@ -104,6 +103,17 @@ def _touched(state: SessionState, drafts: Sequence[Draft]) -> set[str]:
     return {call_id for call_id in named if call_id in state.calls}
 
 
+def _check_owner(state: SessionState, stored: Stored) -> None:
+    """An owner writes under the epoch of its run, from its beginning to its end."""
+    record = stored.record
+    if record.epoch < state.epoch:
+        raise _broken(stored.seq, f"it was written under epoch {record.epoch} after epoch {state.epoch} began")
+    if isinstance(record.event, SessionStarted | RunStarted):
+        return
+    if record.epoch != state.epoch or not state.run_open:
+        raise _broken(stored.seq, f"no run is open under epoch {record.epoch}")
+
+
 def _check_outsider(state: SessionState, stored: Stored) -> None:
     event = stored.record.event
     if not isinstance(event, OUTSIDER_EVENTS):
@@ -124,6 +134,7 @@ def _session_started(state: SessionState, event: SessionStarted, record: Record,
 def _run_started(state: SessionState, event: RunStarted, record: Record, seq: int) -> None:
     state.run = record.run
     state.run_open = True
+    state.epoch = record.epoch
     state.marker = event.marker
     state.stop = state.stop and (state.turn_open or bool(state.queued))
     if event.workspace is not None:
@@ -185,6 +196,8 @@ def _function_call(state: SessionState, event: FunctionCall, record: Record, seq
     step = state.step
     if step is None or step.step != event.step or event.position != len(step.calls) or not step.finish:
         raise _broken(seq, f"{event.call_id} is not the next call of the current step")
+    if len(step.calls) >= step.expected:
+        raise _broken(seq, f"the reply to step {step.step} made {step.expected} calls, and {event.call_id} is one more")
     if event.call_id in state.calls:
         raise _broken(seq, f"{event.call_id} was proposed before")
     step.calls.append(event.call_id)
@@ -281,6 +294,8 @@ def _call_resolved(state: SessionState, event: CallResolved, record: Record, seq
 def _wait_opened(state: SessionState, event: WaitOpened, record: Record, seq: int) -> None:
     if event.wait_id in state.waits:
         raise _broken(seq, f"wait {event.wait_id} is open already")
+    if event.call_id is not None:
+        _open_call(state, event.call_id, seq)
     state.waits[event.wait_id] = event
     state.wait_opened_at[event.wait_id] = record.at
 

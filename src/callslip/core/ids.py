@@ -17,9 +17,13 @@ def random_id(prefix: str) -> str:
     return f"{prefix}_{secrets.token_hex(10)}"
 
 
-def call_id(session: str, step: str, position: int) -> str:
-    """The one id of a call, from where it stands. The provider's own id plays no part in it (CALL-03)."""
-    digest = hashlib.sha256(f"{session}\0{step}\0{position}".encode()).digest()
+def call_id(session: str, step: str, position: int, *, caller: bool = False) -> str:
+    """The one id of a call, from where it stands. The provider's own id plays no part in it (CALL-03).
+
+    ``caller``: the step was named by a dispatcher's caller, who may choose a name that the loop chooses too.
+    """
+    kind = "caller" if caller else "loop"
+    digest = hashlib.sha256(f"{kind}\0{session}\0{step}\0{position}".encode()).digest()
     return "call_" + base64.b32encode(digest[:15]).decode("ascii").lower()
 
 

@@ -47,6 +47,11 @@ def _check_place(folder: Path, writable_roots: Iterable[Path]) -> None:
                 f"The state folder {folder} lies inside {root}, which tools may write: a tool could forge the log. "
                 "Nothing was started. Put the state elsewhere (--state, or `state` in callslip.toml)."
             )
+        if Path(os.path.realpath(root)).is_relative_to(real):
+            raise StateRefused(
+                f"{root}, which tools may write, lies inside the state folder {folder}. Nothing was started. "
+                "Give the tools a folder outside it."
+            )
 
 
 def _check(path: Path, most: int) -> None:
@@ -64,6 +69,14 @@ def _check(path: Path, most: int) -> None:
             f"{path} is open to others (mode {mode:04o}). Nothing was started. "
             f"Run: chmod {most:o} '{path}', after checking who could have changed it."
         )
+
+
+def _sync(folder: Path) -> None:
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
 
 
 def installation_key(folder: Path) -> bytes:
@@ -88,6 +101,7 @@ def installation_key(folder: Path) -> bytes:
             pass
         finally:
             fresh.unlink()
+        _sync(folder)
     key = path.read_bytes()
     if len(key) != KEY_BYTES:
         raise StateRefused(

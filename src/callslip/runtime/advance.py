@@ -112,7 +112,7 @@ async def _again(
         return None
     if made_here:
         await drive.parts.clock.sleep(_PAUSE * 2 ** (made_here - 1))
-    return await again(drive, call, stop, judged)
+    return await again(drive, call, stop, judged, recover.closing(drive, call.call.call_id))
 
 
 async def _wait(drive: Drive, call: CallState, until: crash.WaitUntil, stop: asyncio.Future[None]) -> bool:

@@ -52,7 +52,8 @@ async def _until_at_rest(drive: Drive, running: Running, tried: set[str], stop: 
             drive.changed.clear()
             for call_id, task in [(call_id, task) for call_id, task in running.items() if task.done()]:
                 del running[call_id]
-                failure = failure or task.exception()
+                error = task.exception()  # looked at in every task, or asyncio says that one was lost
+                failure = failure or error
             if (failure is not None or drive.state.stop) and not stop.done():
                 stop.set_result(None)  # no new attempts; those in the world are awaited and recorded
             if failure is None and not drive.paused:
@@ -69,3 +70,6 @@ async def _abandon(running: Running) -> None:
         task.cancel()
     if running:
         await asyncio.wait(running.values())
+    for task in running.values():
+        if not task.cancelled():
+            task.exception()

@@ -21,6 +21,7 @@ from callslip.core.event import draft
 from callslip.core.events.attempt_failed import AttemptFailed
 from callslip.core.events.late_outcome import LateOutcome
 from callslip.core.events.tool_dispatch import Evidence, ToolDispatch
+from callslip.core.events.wait_closed import WaitClosed
 from callslip.core.events.wait_opened import WaitOpened
 from callslip.core.plain import to_plain
 from callslip.core.result import Effect, Status
@@ -124,10 +125,13 @@ async def _attempt(
     return await _shielded(work, stop)
 
 
-async def again(drive: Drive, call: CallState, stop: asyncio.Future[None], judged: int) -> Attempted:
+async def again(
+    drive: Drive, call: CallState, stop: asyncio.Future[None], judged: int, closing: Sequence[WaitClosed]
+) -> Attempted:
     """Repeat a dispatched call whose outcome is unknown, as declared safe: same key, same arguments, new attempt.
 
-    The caller has made sure, with :func:`recorded`, that the tool of today can still take it.
+    The caller has made sure, with :func:`recorded`, that the tool of today can still take it. ``closing`` ends what the
+    call waited for until now.
     """
     dispatch, entry, arguments = await recorded(drive, call)
     assert entry is not None
@@ -140,7 +144,7 @@ async def again(drive: Drive, call: CallState, stop: asyncio.Future[None], judge
     )
     failed = [] if call.failed is not None else [_interrupted(call)]
     async with drive.parts.claims.holding(dispatch.claims):
-        return await _shielded(_from_t1(drive, entry, t1, arguments, stop, judged, repeated=failed), stop)
+        return await _shielded(_from_t1(drive, entry, t1, arguments, stop, judged, repeated=[*closing, *failed]), stop)
 
 
 async def _from_t1(
@@ -151,7 +155,7 @@ async def _from_t1(
     stop: asyncio.Future[None],
     judged: int,
     *,
-    repeated: Sequence[AttemptFailed] | None = None,
+    repeated: Sequence[WaitClosed | AttemptFailed] | None = None,
 ) -> Attempted:
     """Commit T1, then go into the world; unless a stop came in that very moment."""
     failpoint.hit("dispatch.before")
@@ -239,6 +243,7 @@ async def _effect(
 def context_for(drive: Drive, t1: ToolDispatch) -> Context:
     """What the tool is given for this attempt, or its probe for the attempt before."""
     watch, session, call_id = drive.parts.watch, drive.session, t1.call_id
+    clean = drive.parts.redactor.clean
     return Context(
         session=session,
         call_id=call_id,
@@ -247,9 +252,9 @@ def context_for(drive: Drive, t1: ToolDispatch) -> Context:
         deadline=t1.deadline,
         clock=drive.parts.clock,
         on_progress=lambda message, fraction: watch(
-            Progress(session=session, call_id=call_id, message=message, fraction=fraction)
+            Progress(session=session, call_id=call_id, message=clean(message), fraction=fraction)
         ),
-        on_partial=lambda text: watch(Partial(session=session, call_id=call_id, text=text)),
+        on_partial=lambda text: watch(Partial(session=session, call_id=call_id, text=clean(text))),
     )
 
 

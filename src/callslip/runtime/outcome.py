@@ -68,6 +68,7 @@ def refused(call: CallState, refusal: Refusal, parts: Parts) -> FunctionResponse
         error_code=refusal.code,
         error_message=parts.redactor.clean(refusal.message),
         field_errors=refusal.field_errors,
+        rules=refusal.rules,
         retryable=refusal.retryable,
     )
 

@@ -6,6 +6,7 @@ a cache: bound to the digest of the log at its position, ignored when that diffe
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 
 import msgspec
@@ -19,7 +20,8 @@ from callslip.runtime.parts import Parts
 EVERY = 500
 """Records after which a new checkpoint pays for itself."""
 
-_FORMAT = b"2"
+_FORMAT = b"3"
+_SUM = hashlib.sha256(b"").digest_size
 _state_encoder = msgspec.json.Encoder()
 _state_decoder = msgspec.json.Decoder(SessionState)
 _items_decoder = msgspec.json.Decoder(list[Item])
@@ -43,8 +45,11 @@ async def _from_checkpoint(parts: Parts, session: str) -> SessionState | None:
     checkpoint = await parts.ledger.load_checkpoint(session)
     if checkpoint is None or not checkpoint.body.startswith(_FORMAT):
         return None
+    kept = checkpoint.body[len(_FORMAT) :]
+    if hashlib.sha256(kept[_SUM:]).digest() != kept[:_SUM]:
+        return None  # damaged; the log is there
     try:
-        state = _state_decoder.decode(checkpoint.body[len(_FORMAT) :])
+        state = _state_decoder.decode(kept[_SUM:])
     except msgspec.DecodeError:
         return None  # written by another version: the log is there
     if (state.session, state.seq, state.digest) != (session, checkpoint.seq, checkpoint.digest):
@@ -68,7 +73,8 @@ async def save_state(parts: Parts, state: SessionState) -> None:
         segment = await parts.blobs.put(_state_encoder.encode(state.items[:closed]))
         state.segments = (*state.segments, segment)
         state.items = state.items[closed:]
-    body = _FORMAT + _state_encoder.encode(state)
+    encoded = _state_encoder.encode(state)
+    body = _FORMAT + hashlib.sha256(encoded).digest() + encoded
     await parts.ledger.save_checkpoint(state.session, Checkpoint(seq=state.seq, digest=state.digest, body=body))
 
 

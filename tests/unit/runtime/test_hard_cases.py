@@ -7,15 +7,22 @@ import threading
 
 import pytest
 
-from callslip import Runtime, tool
+from callslip import Context, Runtime, tool
 from callslip.core.event import draft
+from callslip.core.events.function_response import FunctionResponse
 from callslip.core.events.late_outcome import LateOutcome
+from callslip.core.events.run_ended import RunEnded
 from callslip.core.events.run_started import RunStarted
 from callslip.core.events.tool_dispatch import ToolDispatch
+from callslip.core.events.wait_opened import WaitOpened
 from callslip.core.result import Status
+from callslip.core.wait import WaitKind
 from callslip.errors import Busy, LedgerUnavailable, LogBroken
 from callslip.ledgers.memory import MemoryLedger
+from callslip.ports.policy import Verdict
+from callslip.runtime.live import Partial, Progress
 from callslip.runtime.parts import Limits
+from callslip.testing.log_builder import LogBuilder
 
 pytestmark = pytest.mark.anyio
 
@@ -284,3 +291,52 @@ async def test_a_read_that_never_answers_is_settled_not_parked():
     async with Runtime(tools=[look]) as runtime:
         batch = await runtime.dispatch([call("look")], session="s", step="1")
     assert (batch.results[0].status, batch.results[0].error_code) == (Status.RETRYABLE_ERROR, "attempts_exhausted")
+
+
+class TestOrdersThatCantBe:
+    """Facts that contradict the life of a run are refused, like all that can't be true."""
+
+    @pytest.mark.requirement("LEDG-06")
+    @pytest.mark.parametrize(
+        "more",
+        [
+            lambda log: log.refuse().add(log.records[5].record.event),
+            lambda log: log.add(RunEnded(status="idle")).add(RunEnded(status="idle")),
+            lambda log: log.add(RunEnded(status="idle")).dispatch(),
+            lambda log: log.add(RunEnded(status="idle"), epoch=2),
+            lambda log: log.add(WaitOpened(wait_id="w", kind=WaitKind.TIME, reason="r", call_id="call-unknown")),
+        ],
+        ids=["a call too many", "ended twice", "after the end", "an epoch nobody began", "a wait for no call"],
+    )
+    def test_the_log_is_closed(self, more):
+        log = LogBuilder().user().step("t")
+        log.state()
+        with pytest.raises(LogBroken):
+            more(log).state()
+
+
+async def test_what_is_seen_live_holds_no_secret():
+    seen = []
+
+    @tool(risk="read")
+    async def talk(context: Context) -> str:
+        """Talk."""
+        context.partial("it is hunter2hunter2")
+        context.progress("with hunter2hunter2")
+        return "done"
+
+    async with Runtime(tools=[talk], secrets=["hunter2hunter2"], watch=seen.append) as runtime:
+        await runtime.dispatch([call("talk")], session="s", step="1")
+    assert [one.text for one in seen if isinstance(one, Partial)] == ["it is [redacted]"]
+    assert [one.message for one in seen if isinstance(one, Progress)] == ["with [redacted]"]
+
+
+async def test_the_rule_that_denied_stands_in_the_log(world):
+    class Policy:
+        def decide(self, question):
+            return Verdict(decision="deny", rules=("r7",), reason="No.")
+
+    async with Runtime(tools=world.tools(), policy=Policy()) as runtime:
+        await runtime.dispatch([call("add", a=1, b=1)], session="s", step="1")
+        (response,) = await records(runtime, FunctionResponse)
+    assert response.rules == ("r7",)

@@ -22,6 +22,8 @@ class FunctionResponse(
     error_code: str | None = None
     error_message: str | None = None
     field_errors: tuple[FieldError, ...] = ()
+    rules: tuple[str, ...] = ()
+    """Of a refused call: which policy rules refused it."""
     retryable: bool = False
     summary: str = ""
     structured: Payload | None = None
