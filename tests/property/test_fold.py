@@ -27,7 +27,9 @@ from callslip.errors import LogBroken
 from callslip.testing.log_builder import LogBuilder
 
 _EVIDENCE = Evidence(target="f", before="1", after="2")
-_UNKNOWN = (None, Effect.UNKNOWN)
+
+
+_ENDS = ("still_running", "lock_free", "elsewhere", "rebooted", "released")
 
 
 class Call(msgspec.Struct):
@@ -79,10 +81,13 @@ class Histories(RuleBasedStateMachine):
 
     # What may happen
 
-    @rule(moves=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 10**6)), min_size=1, max_size=6))
+    @rule(moves=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 10**6)), min_size=4, max_size=12))
     def act(self, moves):
         """Each move picks a call and, of all that may legally happen to it, one thing."""
         for which, choice in moves:
+            if choice % 6 == 0:
+                self.next_run(_ENDS[choice // 6 % 5], choice // 30 % 4 > 0, (0, 100, 1000)[choice // 120 % 3])
+                continue
             if all(call.answered for call in self.calls):
                 self.step(1 + choice % 3)
             place = which % len(self.calls)
@@ -161,12 +166,8 @@ class Histories(RuleBasedStateMachine):
         self.log.settle(place, attempt=None, nonce=None, resolved=call.verdict_seq)
         call.answered = True
 
-    @rule(
-        ended=st.sampled_from(["lock_free", "rebooted", "elsewhere", "still_running", "released"]),
-        marker=st.booleans(),
-        after=st.sampled_from([0, 100, 1000]),
-    )
-    def crash(self, ended, marker, after):
+    def next_run(self, ended, marker=True, after=0):
+        """The owner has died, or let go, and another one begins."""
         self.log.crash(ended=ended, marker=marker, after_ms=after)
         self.marker = marker
         for call in self.calls:
@@ -174,7 +175,16 @@ class Histories(RuleBasedStateMachine):
                 call.ended_at, call.ended_how = self.log.now, ended
         self.take()
 
-    @rule(event=st.sampled_from([StopRequested(actor="me"), RunEnded(status="waiting"), "user", "wait", "late"]))
+    @rule()
+    def end(self):
+        """Between two runs only outsiders speak."""
+        self.log.add(RunEnded(status="waiting")).user("meanwhile")
+        self.take()
+        assert not self.accepts(WaitOpened(wait_id="w", kind=WaitKind.TIME, reason="r"))
+        assert not self.accepts(RunEnded(status="waiting"))
+        self.next_run("released")
+
+    @rule(event=st.sampled_from(["stop", "user", "wait", "late"]))
     def beside(self, event):
         if event == "user":
             self.log.user("more")
@@ -185,7 +195,7 @@ class Histories(RuleBasedStateMachine):
         elif event == "late":
             self.log.add(LateOutcome(call_id=self.log.call_id(0), attempt=1, nonce="n", ok=True), outsider=True)
         else:
-            self.log.add(event, outsider=isinstance(event, StopRequested))
+            self.log.add(StopRequested(actor="me"), outsider=True)
         self.take()
 
     # What may not
@@ -204,8 +214,10 @@ class Histories(RuleBasedStateMachine):
             yield CallResolved(call_id=call_id, verdict="happened", reason="r", actor="a")
         if call.open_attempt or call.answered:
             yield refused
+        yield WaitOpened(wait_id="new", kind=WaitKind.PARKED, reason="r", call_id="call-unheard-of")
         if call.answered:
             yield CallParked(call_id=call_id, reason="r", code="c")
+            yield WaitOpened(wait_id="new", kind=WaitKind.PARKED, reason="r", call_id=call_id)
         trial = copy.deepcopy(fresh)
         attempts = {"attempt": call.attempts + 2} if call.may_dispatch else {}
         recovery = call.recovery or Recovery.NEVER

@@ -24,7 +24,7 @@ from callslip import failpoint
 from callslip.errors import CallslipError, CommitUnknown, LedgerError, LedgerUnavailable
 from callslip.ledgers.connection import Connect, Connection, open_ledger, translate
 
-QUICK_COMMIT = 0.001
+QUICK_COMMIT = 0.005
 """Seconds. While commits take less than this on average, blocking the loop costs less than waking a thread."""
 
 

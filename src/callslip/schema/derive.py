@@ -16,7 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 from callslip.schema.docstring import read_docstring
-from callslip.schema.field_error import FieldError, path_text, short_json, shorten
+from callslip.schema.field_error import BindError, FieldError, path_text, short_json, shorten
 from callslip.schema.signature import UnsupportedSignature, read_signature
 from callslip.schema.typed import adapter_for, input_schema_of, output_schema_of
 
@@ -45,13 +45,9 @@ class Derived(msgspec.Struct, frozen=True, kw_only=True):
     insertions: dict[str, FieldInfo]
     """Parameters written `= Field(...)`: without a value Python would pass the Field itself."""
 
-
-class BindError(ValueError):
-    """Valid arguments that the function's own types refuse, such as by a pydantic validator."""
-
-    def __init__(self, errors: tuple[FieldError, ...]) -> None:
-        super().__init__("; ".join(f"{error.path} {error.message}" for error in errors))
-        self.errors = errors
+    def bind(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """As the function `bind`."""
+        return bind(self, arguments)
 
 
 def derive(

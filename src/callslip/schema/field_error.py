@@ -31,6 +31,14 @@ class FieldError(msgspec.Struct, frozen=True, kw_only=True):
     """The rule in words, without the path, such as "must be at most 14"."""
 
 
+class BindError(ValueError):
+    """Valid arguments that the function's own types refuse, such as by a pydantic validator."""
+
+    def __init__(self, errors: tuple[FieldError, ...]) -> None:
+        super().__init__("; ".join(f"{error.path} {error.message}" for error in errors))
+        self.errors = errors
+
+
 def path_text(parts: Iterable[str | int]) -> str:
     """Write a location as "a.b[0]" in at most 200 characters; of a long one the end is kept: it names the field."""
     text = ""

@@ -16,6 +16,7 @@ from callslip.errors import ToolDefinitionError
 from callslip.ports.context import Context
 from callslip.ports.executor import ProbeAnswer
 from callslip.schema.explain import explain
+from callslip.schema.field_error import BindError
 
 if TYPE_CHECKING:
     from callslip.schema.derive import Derived
@@ -54,11 +55,9 @@ class Tool:
         return f"<tool {self.spec.name} {self.spec.risk} {self.spec.recovery}>"
 
     def check(self, arguments: Mapping[str, Any]) -> str | None:
-        from callslip.schema import derive  # noqa: PLC0415 - as in _build
-
         try:
-            derive.bind(self._derived, dict(arguments))
-        except derive.BindError as error:  # valid by the schema, refused by the function's own types
+            self._derived.bind(dict(arguments))
+        except BindError as error:  # valid by the schema, refused by the function's own types
             return explain(self.spec.name, error.errors)
         for rule in self._rules:
             complaint = rule(arguments)
@@ -73,9 +72,7 @@ class Tool:
         return evidence
 
     async def run(self, arguments: Mapping[str, Any], context: Context) -> Any:
-        from callslip.schema import derive  # noqa: PLC0415 - as in _build
-
-        bound = derive.bind(self._derived, dict(arguments))
+        bound = self._derived.bind(dict(arguments))
         if self._derived.context_parameter:
             bound[self._derived.context_parameter] = context
         if self._derived.is_stream:
