@@ -94,7 +94,7 @@ class TestWhatCantBeEnded:
     async def test_a_thread_that_goes_on_is_late_and_its_call_is_not_repeated_beside_it(self):
         go, ran = threading.Event(), []
 
-        @tool(risk="write", recovery="idempotent", local_effect=True, timeout=0.02)
+        @tool(risk="write", recovery="idempotent", local_effect=True, timeout=0.7)
         def stubborn() -> str:
             """Stubborn."""
             ran.append(1)
@@ -241,11 +241,12 @@ class TestTheQuietPeriodHoldsInALivingProcessToo:
 async def test_a_call_that_never_got_a_thread_had_no_effect(monkeypatch):
     import anyio.to_thread
 
-    release = threading.Event()
+    occupied, release = threading.Event(), threading.Event()
 
     @tool(risk="read")
     def occupy() -> str:
         """Occupy."""
+        occupied.set()
         release.wait(10)
         return ""
 
@@ -257,7 +258,8 @@ async def test_a_call_that_never_got_a_thread_had_no_effect(monkeypatch):
     async with Runtime(tools=[occupy, act], limits=Limits(grace=0.05)) as runtime:
         anyio.to_thread.current_default_thread_limiter().total_tokens = 1
         blocking = asyncio.create_task(runtime.dispatch([call("occupy")], session="a", step="1"))
-        await asyncio.sleep(0.05)
+        while not occupied.is_set():
+            await asyncio.sleep(0.01)
         batch = await runtime.dispatch([call("act")], session="b", step="1")
         assert (batch.results[0].status, batch.results[0].effect) == (Status.TIMEOUT, "none")
         release.set()
