@@ -177,7 +177,7 @@ class _Append:
             return False
         last = self.change.stored[-1]
         row = connection.execute(SQL["digest_at"], (found[0], last.seq)).fetchone()
-        return row is not None and bytes(row[0]) == last.digest
+        return row is not None and _digest(row[0]) == last.digest
 
 
 class _SaveCheckpoint:
@@ -203,9 +203,18 @@ def _find(connection: Connection, session: str) -> tuple[int, Head] | None:
 def _head(row: Sequence[Any]) -> Head:
     owner = Owner(id=row[6], host=row[7], boot=row[8], process=row[9]) if row[6] is not None else None
     return Head(
-        session=row[1], seq=row[2], digest=bytes(row[3]), epoch=row[4], outsider_seq=row[5], owner=owner,
+        session=row[1], seq=row[2], digest=_digest(row[3]), epoch=row[4], outsider_seq=row[5], owner=owner,
         status=row[10], woken=bool(row[11]), updated_at=row[12],
     )  # fmt: skip
+
+
+def _digest(value: Any) -> bytes:
+    if not isinstance(value, bytes):  # SQLite keeps whatever type was put there
+        raise LogBroken(
+            "A digest in the database is no digest any more: it was altered. Nothing was executed. "
+            "Run `callslip verify` for the whole report."
+        )
+    return value
 
 
 def _columns(head: Head) -> tuple[Any, ...]:
@@ -256,10 +265,10 @@ def _read(
         connection.execute("rollback")
     if before is None:
         raise _missing(session, after)
-    stored = _check_chain(session, after, bytes(before[0]), rows)
+    stored = _check_chain(session, after, _digest(before[0]), rows)
     if limit is None or len(rows) < limit:
         last = stored[-1] if stored else None
-        seq, digest = (last.seq, last.digest) if last else (after, bytes(before[0]))
+        seq, digest = (last.seq, last.digest) if last else (after, _digest(before[0]))
         if (seq, digest) != (head.seq, head.digest):
             raise _missing(session, head.seq)
     return stored
@@ -292,6 +301,6 @@ def _missing(session: str, seq: int) -> LogBroken:
 def _load_checkpoint(connection: Connection, session: str) -> Checkpoint | None:
     found = _find(connection, session)
     row = connection.execute(SQL["load_checkpoint"], (found[0],)).fetchone() if found else None
-    if row is None or bytes(row[1]) != bytes(row[3]):
+    if row is None or row[1] != row[3] or not isinstance(row[2], bytes):
         return None
-    return Checkpoint(seq=row[0], digest=bytes(row[1]), body=bytes(row[2]))
+    return Checkpoint(seq=row[0], digest=_digest(row[1]), body=row[2])
