@@ -35,7 +35,7 @@ class World:
             world.effects["put"] += 1
             world.keys.append(context.idempotency_key)
             if text.startswith("fail") and context.attempt < int(text[4:]):
-                raise ValueError("not this time: /root/secret/path token=abc")
+                raise ValueError("not this time: /srv/secret/path token=abc")
             return f"{text}@{context.attempt}"
 
         @tool(risk="write", recovery="never")
