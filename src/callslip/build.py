@@ -25,7 +25,7 @@ from callslip.ports.executor import Executor
 from callslip.ports.model import Model
 from callslip.ports.policy import Policy
 from callslip.providers.recorded import Recorded
-from callslip.runtime.live import Watch, ignore
+from callslip.runtime.live import Watch, guarded, ignore
 from callslip.runtime.parts import Limits, Parts
 from callslip.runtime.redact import Redactor
 
@@ -61,11 +61,12 @@ def build_parts(settings: Settings) -> Parts:
     catalogue = Catalogue(settings.executors)
     policy = settings.policy or RiskPolicy(settings.decisions)
     clock = settings.clock or SystemClock()
+    watch = settings.watch if settings.watch is ignore else guarded(settings.watch)
     redactor = Redactor([*settings.secrets, *_held_keys()])
     if settings.state is None:
         return Parts(
             ledger=MemoryLedger(), blobs=MemoryBlobs(), owners=SoleOwner(), clock=clock, catalogue=catalogue,
-            policy=policy, key=os.urandom(32), redactor=redactor, limits=settings.limits, watch=settings.watch,
+            policy=policy, key=os.urandom(32), redactor=redactor, limits=settings.limits, watch=watch,
         )  # fmt: skip
     roots = [settings.workspace] if settings.workspace is not None else []
     folder = open_state(settings.state, writable_roots=roots)
@@ -79,7 +80,7 @@ def build_parts(settings: Settings) -> Parts:
         key=installation_key(folder),
         redactor=redactor,
         limits=settings.limits,
-        watch=settings.watch,
+        watch=watch,
     )
 
 

@@ -146,7 +146,8 @@ MUTANTS: Sequence[Mutant] = (
     ),
     Mutant(
         "LEDG-02", "a result is shown though T2 failed", "runtime/dispatch.py",
-        "    await drive.append(event)", "    try:\n        await drive.append(event)\n    except LedgerError:\n        pass",
+        "    except (LedgerUnavailable, CommitUnknown) as error:\n        raise type(error)(",
+        "    except LedgerError:\n        pass\n    except ValueError as error:\n        raise type(error)(",
         (f"{DISPATCH}::TestCommitsAndEffects",),
     ),
     Mutant(
@@ -327,7 +328,7 @@ MUTANTS: Sequence[Mutant] = (
     ),
     Mutant(
         "GATE-07", "the model is not told to leave it", "gate/access.py",
-        " Nothing was executed. Don't try it again.", "",
+        "Nothing was executed. Don't try it again.", "",
         (f"{PIPELINE}::TestPolicy",),
     ),
     Mutant(

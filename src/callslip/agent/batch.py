@@ -28,6 +28,9 @@ from callslip.sessions.project import result
 _WAIT_CODES = {WaitKind.CLIENT: "client", WaitKind.PARKED: "parked", WaitKind.TIME: "time"}
 
 
+_SHAPES = "Give a Proposal, an OpenAI tool call or an Anthropic tool_use block."
+
+
 class Batch(msgspec.Struct, frozen=True, kw_only=True):
     """A step's outcomes, in the order of its calls."""
 
@@ -76,6 +79,11 @@ def proposal(call: Proposal | Mapping[str, Any]) -> Proposal:
     """
     if isinstance(call, Proposal):
         return call
+    dump = getattr(call, "model_dump", None)
+    if callable(dump):  # what the OpenAI and Anthropic SDKs give
+        call = dump()
+    if not isinstance(call, Mapping):
+        raise UsageError(f"A call of type {type(call).__name__} has no known shape. Nothing was executed. {_SHAPES}")
     function = call.get("function")
     if isinstance(function, Mapping):  # OpenAI Chat Completions
         return Proposal(
@@ -87,8 +95,7 @@ def proposal(call: Proposal | Mapping[str, Any]) -> Proposal:
         arguments = call.get("input", call.get("arguments", ""))
         return Proposal(tool=str(call["name"]), arguments=arguments, provider_id=str(call.get("id") or ""))
     raise UsageError(
-        f"A call needs a name and arguments; got the keys {sorted(map(str, call))}. Nothing was executed. "
-        "Give a Proposal, an OpenAI tool call or an Anthropic tool_use block."
+        f"A call needs a name and arguments; got the keys {sorted(map(str, call))}. Nothing was executed. {_SHAPES}"
     )
 
 

@@ -26,6 +26,7 @@ def decide(policy: Policy, entry: Entry, arguments: dict[str, Any], session: str
     return Refusal(
         status=Status.PERMISSION_DENIED,
         code="policy_denied",
-        message=f"{spec.name} is not permitted: {verdict.reason} Nothing was executed. Don't try it again.",
+        message=f"{spec.name} is not permitted: {verdict.reason.rstrip('.')}. "
+        "Nothing was executed. Don't try it again.",
         rules=verdict.rules,
     )

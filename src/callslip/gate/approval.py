@@ -14,7 +14,8 @@ def check(verdict: Verdict, tool: str) -> Refusal | None:
     return Refusal(
         status=Status.PERMISSION_DENIED,
         code="approval_unavailable",
-        message=f"{tool} needs a person's approval ({verdict.reason}), and approvals can't be asked for yet. "
+        message=f"{tool} needs a person's approval ({verdict.reason.rstrip('.')}), "
+        "and approvals can't be asked for yet. "
         "Nothing was executed. Tell the user what you wanted to do.",
         rules=verdict.rules,
     )

@@ -23,6 +23,8 @@ MARK = "CALLSLIP_OWNER"
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _MACHINE_ID = Path("/etc/machine-id")
 _OLD = 7 * 24 * 3600
+_EXEC_LOOKS = 20
+_EXEC_PAUSE = 0.005
 
 
 class OwnerLocks:
@@ -124,7 +126,14 @@ def descendants(owner_id: str) -> list[int]:
 def _environment(process: Path) -> str:
     """The process's mark, as it was when its program was started."""
     prefix = f"{MARK}=".encode()
-    for variable in (process / "environ").read_bytes().split(b"\0"):
+    block = (process / "environ").read_bytes()
+    for _ in range(_EXEC_LOOKS):
+        if block or not (process / "exe").exists():  # a thread of the kernel has neither
+            break
+        # In the middle of an exec: the lock it inherited is closed, and its new environment is not there yet.
+        time.sleep(_EXEC_PAUSE)
+        block = (process / "environ").read_bytes()
+    for variable in block.split(b"\0"):
         if variable.startswith(prefix):
             return variable[len(prefix) :].decode(errors="replace")
     return ""

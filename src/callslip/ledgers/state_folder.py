@@ -105,7 +105,7 @@ def installation_key(folder: Path) -> bytes:
     key = path.read_bytes()
     if len(key) != KEY_BYTES:
         raise StateRefused(
-            f"{path} is damaged. Nothing was started. Restore it from a backup: with a new key, calls that are open "
-            "now could not be told apart from new ones by the services they went to."
+            f"{path} is damaged. Nothing was started. Restore it from a backup, or remove it to have a new one made: "
+            "calls that were dispatched keep the idempotency key of their record."
         )
     return key

@@ -35,5 +35,5 @@ class RiskPolicy:
         return Verdict(
             decision="allow" if decision == "allow" else "ask" if decision == "ask" else "deny",
             rules=(f"risk.{risk}",),
-            reason=f"tools of risk {risk} are set to {decision}.",
+            reason=f"tools of risk {risk} are set to {decision}",
         )

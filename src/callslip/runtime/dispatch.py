@@ -27,7 +27,7 @@ from callslip.core.plain import to_plain
 from callslip.core.result import Effect, Status
 from callslip.core.tool import ToolSpec
 from callslip.core.wait import WaitKind
-from callslip.errors import LedgerError, Moved, ToolFailed
+from callslip.errors import CommitUnknown, LedgerError, LedgerUnavailable, Moved, ToolFailed
 from callslip.gate.catalogue import Entry
 from callslip.gate.pipeline import Case, Passed, judge
 from callslip.gate.refusal import Refusal
@@ -235,7 +235,13 @@ async def _effect(
         duration_ms=round((clock.monotonic() - began) * 1000),
     )
     failpoint.hit("settle.before")
-    await drive.append(event)
+    try:
+        await drive.append(event)
+    except (LedgerUnavailable, CommitUnknown) as error:
+        raise type(error)(
+            f"{t1.tool} was dispatched and has ended, but its outcome could not be recorded: {error} "
+            "The outcome was shown to nobody; the next run finds out what became of the call."
+        ) from error
     failpoint.hit("settle.after")
     return Attempted(ended=not context.still_running)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 
 import msgspec
@@ -51,6 +52,24 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True):
 
 Live = Recorded | ModelText | Progress | Partial | Waiting
 Watch = Callable[[Live], None]
+
+_log = logging.getLogger(__name__)
+
+
+def guarded(watch: Watch) -> Watch:
+    """A watcher whose own failure disturbs nobody: who looks on must not be able to break off a call."""
+    told = False
+
+    def look(live: Live) -> None:
+        nonlocal told
+        try:
+            watch(live)
+        except Exception:  # noqa: BLE001 - whatever it is, it is the watcher's
+            if not told:
+                told = True
+                _log.exception("The watcher of a runtime failed; the runtime goes on. Further failures are not shown.")
+
+    return look
 
 
 def ignore(_live: Live) -> None:

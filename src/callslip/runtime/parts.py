@@ -31,6 +31,12 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     poll: float = 0.1
     """How often a run looks for what outsiders appended."""
 
+    def __post_init__(self) -> None:
+        if min(self.steps_per_turn, self.result_bytes, self.in_run_attempts) < 1:
+            raise ValueError("steps_per_turn, result_bytes and in_run_attempts are at least 1")
+        if min(self.grace, self.patience) < 0 or self.poll <= 0:
+            raise ValueError("grace and patience are not negative, and poll is more than 0")
+
 
 class Parts(msgspec.Struct, kw_only=True):
     """The ports, wired."""

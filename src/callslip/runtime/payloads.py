@@ -6,6 +6,7 @@ from typing import Any
 
 from callslip.core import canon
 from callslip.core.payload import INLINE_LIMIT, Payload, by_reference, inline
+from callslip.errors import LogBroken, NotFound
 from callslip.ports.blobs import Blobs
 
 
@@ -21,9 +22,17 @@ async def text(blobs: Blobs, payload: Payload) -> bytes:
     """The payload's JSON text.
 
     Raises:
-        NotFound: it was erased. LogBroken: it is damaged.
+        LogBroken: the payload that the log names is gone or damaged.
     """
-    return await blobs.get(payload.blob) if payload.blob else bytes(payload.text)
+    if not payload.blob:
+        return bytes(payload.text)
+    try:
+        return await blobs.get(payload.blob)
+    except NotFound as error:
+        raise LogBroken(
+            f"The log names the payload {payload.blob}, and it is not there. Nothing was executed. "
+            "Restore the folder `blobs` of the state folder from a backup."
+        ) from error
 
 
 async def load(blobs: Blobs, payload: Payload) -> Any:

@@ -9,6 +9,7 @@ MAX_DIFF_CHARACTERS = 4_000
 _MAX_COMPARED_LINES = 1_000
 _CONTEXT = 3
 _MAX_LINE = 300
+_NO_LINE_FEED = "\n\\ No newline at end of file"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,8 +25,7 @@ def difference(old: str, new: str) -> Difference:
     """Compare by lines. Common heads and tails are set aside first; if more than 1,000 lines a side remain, they
     count as replaced as a whole, so that the time stays bounded. The text is cut in the middle when long.
     """
-    # Not splitlines(): lines are counted as read_file counts them.
-    before, after = old.split("\n"), new.split("\n")
+    before, after = _lines(old), _lines(new)
     head = _common(before, after)
     tail = _common(before[head:][::-1], after[head:][::-1])
     start = max(0, head - _CONTEXT)
@@ -36,6 +36,17 @@ def difference(old: str, new: str) -> Difference:
     for group in changes:
         lines += _hunk(group, before, after, start)
     return Difference(added=added, removed=removed, text=_bounded("\n".join(lines)))
+
+
+def _lines(text: str) -> list[str]:
+    """The lines; one that no line feed ends says so, as diff does, so that the line feed itself is a difference."""
+    # Not splitlines(): lines are counted as read_file counts them.
+    lines = text.split("\n")
+    if lines[-1]:
+        lines[-1] += _NO_LINE_FEED
+    else:
+        lines.pop()
+    return lines
 
 
 _Change = tuple[str, int, int, int, int]
@@ -88,7 +99,10 @@ def _common(left: list[str], right: list[str]) -> int:
 
 
 def _short(line: str) -> str:
-    return line if len(line) <= _MAX_LINE else f"{line[:_MAX_LINE]}… ({len(line):,} characters)"
+    text, marker, _ = line.partition(_NO_LINE_FEED)
+    if len(text) > _MAX_LINE:
+        text = f"{text[:_MAX_LINE]}… ({len(text):,} characters)"
+    return text + marker
 
 
 def _bounded(text: str) -> str:

@@ -34,7 +34,7 @@ def _complaint(path: str) -> str | None:
     if "\0" in path:
         return "it holds a NUL character."
     if path.startswith("/"):
-        return "it is absolute."
+        return "it begins at the root of the machine; paths here begin in the workspace."
     try:
         encoded = path.encode()
     except UnicodeEncodeError:

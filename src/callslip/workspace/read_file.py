@@ -16,6 +16,7 @@ from callslip.workspace.cancelled import stop_if_cancelled
 from callslip.workspace.os_fault import os_fault
 from callslip.workspace.page import PAGE_BYTES, Page, read_page
 from callslip.workspace.path_argument import shown
+from callslip.workspace.search_text import MAX_FILE_BYTES
 
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
@@ -93,9 +94,8 @@ def _result(real: str, size: int, page: Page, offset: int, path: str) -> dict[st
     if truncated and following != page.lines_total:
         result["next_offset"] = following
     if page.line_cut:
-        result["note"] = (
-            f"Line {offset + 1:,} is longer than {PAGE_BYTES:,} bytes; its beginning is shown. search_text shows the"
-            " part around a match."
+        result["note"] = f"Line {offset + 1:,} is longer than {PAGE_BYTES:,} bytes; its beginning is shown." + (
+            " search_text shows the part around a match." if size <= MAX_FILE_BYTES else ""
         )
     return result
 
@@ -106,7 +106,7 @@ def _decode(data: bytes, *, first: bool) -> tuple[str, str]:
     text = body.decode(errors="replace")
     replaced = text.count("\ufffd") - body.count("\ufffd".encode())
     if replaced:
-        return text, f"not utf-8, {replaced} invalid sequences replaced by \ufffd"
+        return text, f"not utf-8, {replaced} invalid {'sequence' if replaced == 1 else 'sequences'} replaced by \ufffd"
     return text, "utf-8 with byte order mark" if marked else "utf-8"
 
 

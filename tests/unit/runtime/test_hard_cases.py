@@ -17,7 +17,7 @@ from callslip.core.events.tool_dispatch import ToolDispatch
 from callslip.core.events.wait_opened import WaitOpened
 from callslip.core.result import Status
 from callslip.core.wait import WaitKind
-from callslip.errors import Busy, LedgerUnavailable, LogBroken
+from callslip.errors import Busy, LedgerUnavailable, LogBroken, UsageError
 from callslip.ledgers.memory import MemoryLedger
 from callslip.ports.policy import Verdict
 from callslip.runtime.live import Partial, Progress
@@ -342,3 +342,54 @@ async def test_the_rule_that_denied_stands_in_the_log(world):
         await runtime.dispatch([call("add", a=1, b=1)], session="s", step="1")
         (response,) = await records(runtime, FunctionResponse)
     assert response.rules == ("r7",)
+
+
+async def test_who_looks_on_cant_break_off_a_call(world, caplog):
+    def watch(live):
+        raise BrokenPipeError
+
+    async with Runtime(tools=world.tools(), watch=watch) as runtime:
+        batch = await runtime.dispatch([call("pay", cents=1)], session="s", step="1")
+    assert batch.results[0].ok
+    assert [record.message.split(";")[0] for record in caplog.records] == ["The watcher of a runtime failed"]
+
+
+async def test_a_disk_that_fills_up_during_the_call_says_that_it_was_dispatched(world):
+    class Full(MemoryLedger):
+        async def append(self, session, drafts, **how):
+            if any(isinstance(draft.record.event, FunctionResponse) for draft in drafts):
+                raise LedgerUnavailable("The disk is full. Nothing was written. Make room, then resume.")
+            return await super().append(session, drafts, **how)
+
+    async with Runtime(tools=world.tools()) as runtime:
+        runtime.parts.ledger = Full()
+        with pytest.raises(
+            LedgerUnavailable, match=r"pay was dispatched and has ended, but its outcome .* disk is full"
+        ):
+            await runtime.dispatch([call("pay", cents=1)], session="s", step="1")
+
+
+@pytest.mark.requirement("LEDG-05")
+async def test_a_payload_that_is_gone_is_a_broken_log(runtime):
+    long = "x" * 10_000
+    await runtime.dispatch([call("put", text=long)], session="s", step="1")
+    runtime.parts.blobs._data.clear()
+    with pytest.raises(LogBroken, match=r"is not there\. Nothing was executed. Restore"):
+        await runtime.dispatch([call("put", text=long)], session="s", step="1")
+
+
+async def test_what_the_sdks_give_is_taken_as_it_is(runtime):
+    class FromSdk:
+        def model_dump(self):
+            return {"id": "c1", "type": "function", "function": {"name": "add", "arguments": '{"a":1,"b":2}'}}
+
+    batch = await runtime.dispatch([FromSdk()], session="s", step="1")
+    assert batch.results[0].result.structured == 3
+    with pytest.raises(UsageError, match="type int has no known shape"):
+        await runtime.dispatch([3], session="s", step="2")
+
+
+@pytest.mark.parametrize("limits", [{"steps_per_turn": 0}, {"result_bytes": 0}, {"poll": 0}, {"grace": -1}])
+def test_limits_that_mean_nothing(limits):
+    with pytest.raises(ValueError, match="at least 1|not negative"):
+        Limits(**limits)

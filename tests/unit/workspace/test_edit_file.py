@@ -29,7 +29,7 @@ def test_replaces_one_passage(use, root: Path):
         "replaced": 1,
         "lines_added": 2,
         "lines_removed": 1,
-        "diff": "@@ -1,4 +1,5 @@\n a = 1\n-b = 2\n+b = 20\n+bb = 2\n c = 3\n ",
+        "diff": "@@ -1,3 +1,4 @@\n a = 1\n-b = 2\n+b = 20\n+bb = 2\n c = 3",
         "size": 26,
         "sha256": sha(b"a = 1\nb = 20\nbb = 2\nc = 3\n"),
     }
@@ -180,22 +180,33 @@ def test_exactly_once_or_not_at_all(head: str, tail: str, old: str, new: str):
 @given(before=st.text(alphabet="abc\n", max_size=60), after=st.text(alphabet="abc\n", max_size=60))
 def test_a_diff_leads_from_the_old_text_to_the_new(before: str, after: str):
     compared = difference(before, after)
-    old, new = before.split("\n"), after.split("\n")
+    old, new = lines(before), lines(after)
     result, position = [], 0
     for line in compared.text.split("\n") if compared.text else []:
         if line.startswith("@@"):
-            start = int(line.split("-")[1].split(",")[0]) - 1
+            first, _ = line.split("-")[1].split(" ")[0].split(",")
+            start = int(first) - 1
             result += old[position:start]
             position = start
             continue
+        if line.startswith("\\"):
+            if last in (" ", "+"):
+                result[-1] = result[-1].removesuffix("\n")
+            continue
         if line[:1] in (" ", "-"):
-            assert old[position] == line[1:]
+            assert old[position].removesuffix("\n") == line[1:]
             position += 1
         if line[:1] in (" ", "+"):
-            result.append(line[1:])
+            result.append(line[1:] + "\n")
+        last = line[:1]
     result += old[position:]
-    assert result == new
+    assert "".join(result) == after
     assert len(new) - len(old) == compared.added - compared.removed
+
+
+def lines(text: str) -> list[str]:
+    parts = [line + "\n" for line in text.split("\n")]
+    return parts[:-1] if text.endswith("\n") or not text else [*parts[:-1], parts[-1].removesuffix("\n")]
 
 
 def test_a_long_diff_keeps_head_and_tail_and_says_how_much():
@@ -203,7 +214,7 @@ def test_a_long_diff_keeps_head_and_tail_and_says_how_much():
     assert (compared.added, compared.removed) == (4_000, 5_000)
     assert len(compared.text) < MAX_DIFF_CHARACTERS + 100
     assert "characters of the diff are shown" in compared.text
-    assert compared.text.endswith("+8999")
+    assert compared.text.endswith("+8999\n\\ No newline at end of file")
     assert "(5,000 characters)" in difference("x", "y" * 5_000).text
 
 
