@@ -391,5 +391,5 @@ async def test_what_the_sdks_give_is_taken_as_it_is(runtime):
 
 @pytest.mark.parametrize("limits", [{"steps_per_turn": 0}, {"result_bytes": 0}, {"poll": 0}, {"grace": -1}])
 def test_limits_that_mean_nothing(limits):
-    with pytest.raises(ValueError, match="at least 1|not negative"):
+    with pytest.raises(ValueError, match=r"at least 1|not negative"):
         Limits(**limits)

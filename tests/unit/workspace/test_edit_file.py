@@ -181,7 +181,7 @@ def test_exactly_once_or_not_at_all(head: str, tail: str, old: str, new: str):
 def test_a_diff_leads_from_the_old_text_to_the_new(before: str, after: str):
     compared = difference(before, after)
     old, new = lines(before), lines(after)
-    result, position = [], 0
+    result, position, last = [], 0, ""
     for line in compared.text.split("\n") if compared.text else []:
         if line.startswith("@@"):
             first, _ = line.split("-")[1].split(" ")[0].split(",")
