@@ -1,0 +1,4 @@
+from callslip.cli import early
+
+if early.is_program():
+    early.install()

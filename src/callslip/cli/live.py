@@ -1,6 +1,7 @@
 """A run while it happens: what is proposed, dispatched and settled, on standard error; in JSON, one event a line.
 
-The answer itself belongs on standard output, where ``drive`` puts it.
+The answer itself belongs on standard output, where ``drive`` puts it. A reader that goes away, or a full disk behind
+the output, makes the view fall silent and never reaches the run.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -37,17 +39,25 @@ from callslip.runtime.live import Live, ModelText, Partial, Progress, Recorded, 
 _KINDS = {ModelText: "text", Progress: "progress", Partial: "partial", Waiting: "waiting"}
 _NAME = 16
 _DEED = 10
+_LATE = 5
+"""Seconds without an answer after which a log is told that the model is being asked."""
 
 
 class LiveView:
     """A ``watch`` of the runtime. It may be called from a tool's thread, so it prints under a lock.
 
-    ``running``: the session's run has begun and has not ended. ``in_flight``: tools that are dispatched and unsettled.
+    ``running``: the session's run has begun and has not ended; ``began``: it has begun. ``in_flight``: tools that are
+    dispatched and unsettled. ``answers``: of the turns that came to their end. ``quiet``: its output is gone.
     """
 
-    def __init__(self, *, as_json: bool) -> None:
-        self.running = False
+    def __init__(self, *, as_json: bool, announce: str = "") -> None:
+        self.running = self.began = False
         self.streamed = False
+        self.quiet = False
+        self.answers: list[str] = []
+        self._announce = announce
+        """A session made for this run, to be named once there is one."""
+        self._told_asking = False
         self._json = as_json
         self._open: dict[str, int] = {}
         self._names: dict[str, str] = {}
@@ -69,23 +79,46 @@ class LiveView:
 
     def __call__(self, event: Live) -> None:
         with self._lock:
+            took = None
             if isinstance(event, Recorded):
                 self._follow(event.record)
+                took = self._time(event.record)
             if self._json:
-                self._print_json(event)
+                self._safely(self._print_json, event)
             else:
-                self._print(event)
+                self._safely(self._print, event, took)
+
+    def _safely(self, write: Callable[..., None], *given: Any) -> None:
+        """Print, until that fails once: what becomes of a screen is nothing a call may fail by."""
+        if self.quiet:
+            return
+        try:
+            write(*given)
+        except (OSError, ValueError):
+            self.quiet = True
 
     def _follow(self, record: Record) -> None:
         event = record.event
         if isinstance(event, RunStarted):
-            self.running = True
+            self.running = self.began = True
+            if self._announce:
+                announce, self._announce = self._announce, ""
+                self._safely(self._print_session, announce)
         elif isinstance(event, RunEnded):
             self.running = False
         elif isinstance(event, FunctionCall):
             self._names[event.call_id] = event.tool
         elif isinstance(event, ModelReplied):
             self.streamed = self.streamed and not event.calls
+            self._told_asking = False
+            if event.finish == "stop" and not event.calls:
+                self.answers.append(event.text)
+
+    def _print_session(self, name: str) -> None:
+        if self._json:
+            print_document({"type": "session", "session": name}, line=True)
+        else:
+            look.aside(f"session {visible(name)}", dim=True)
 
     def _print_json(self, event: Live) -> None:
         if isinstance(event, Recorded):
@@ -94,10 +127,8 @@ class LiveView:
         else:
             fields = {name: getattr(event, name) for name in event.__struct_fields__}
             print_document({"type": _KINDS[type(event)], **fields}, line=True)
-        if isinstance(event, Recorded):
-            self._time(event.record)
 
-    def _print(self, event: Live) -> None:
+    def _print(self, event: Live, took: int | None) -> None:
         if isinstance(event, ModelText):
             self._stream(event.text)
         elif isinstance(event, Progress):
@@ -108,9 +139,9 @@ class LiveView:
             self._progress.show(one_line(f"  {self._names.get(event.call_id, '')} {event.text[-200:]}"))
         elif isinstance(event, Waiting):
             until = "" if event.until is None else f" until {clock(event.until)}"
-            self.line("dot", "", "waiting", f"{event.reason}{until}")
+            self._line("dot", "", "waiting", f"{event.reason}{until}")
         else:
-            self._print_record(event.record)
+            self._print_record(event.record, took)
 
     def _stream(self, text: str) -> None:
         self._progress.clear()
@@ -119,23 +150,22 @@ class LiveView:
         self._mid_line = not text.endswith("\n")
         self.streamed = True
 
-    def _print_record(self, record: Record) -> None:
+    def _print_record(self, record: Record, took: int | None) -> None:
         event = record.event
-        took = self._time(record)
         match event:
             case RunStarted() if event.parent_ended not in {"first", "released"}:
-                self.line("warn", "", "resumed", wording.run_began(event))
+                self._line("warn", "", "resumed", wording.run_began(event))
             case ModelReplied() if event.calls and event.text and not self._mid_line:
-                self.text(event.text)
+                self._text(event.text)
             case FunctionCall():
-                self.line("dot", event.tool, "proposed", arguments(event.arguments))
+                self._line("dot", event.tool, "proposed", arguments(event.arguments))
             case ToolDispatch():
-                self.line("next", event.tool, "dispatched", wording.dispatched(event))
+                self._line("next", event.tool, "dispatched", wording.dispatched(event))
             case FunctionResponse():
                 deed = "settled" if event.lane == "settled" else "refused"
                 detail = wording.settled(event, took)
                 said = f"{detail}: {event.error_message}" if event.error_message else detail
-                self.line(wording.settled_mark(event), self._names.get(event.call_id, ""), deed, said)
+                self._line(wording.settled_mark(event), self._names.get(event.call_id, ""), deed, said)
             case _:
                 self._print_rare(event)
 
@@ -143,15 +173,15 @@ class LiveView:
         name = self._names.get(getattr(event, "call_id", ""), "")
         match event:
             case AttemptFailed():
-                self.line("warn", name, "failed", wording.attempt_failed(event))
+                self._line("warn", name, "failed", wording.attempt_failed(event))
             case CallParked():
-                self.line("wait", name, "parked", event.reason)
+                self._line("wait", name, "parked", event.reason)
             case CallResolved():
-                self.line("dot", name, "resolved", f"{event.verdict} by {event.actor}: {event.reason}")
+                self._line("dot", name, "resolved", f"{event.verdict} by {event.actor}: {event.reason}")
             case LateOutcome():
-                self.line("warn", name, "late", f"attempt {event.attempt} came to its end after all")
+                self._line("warn", name, "late", f"attempt {event.attempt} came to its end after all")
             case StopRequested():
-                self.line("warn", "", "stop", f"asked by {event.actor} {event.reason}".rstrip())
+                self._line("warn", "", "stop", f"asked by {event.actor} {event.reason}".rstrip())
             case _:
                 return
 
@@ -168,28 +198,50 @@ class LiveView:
 
     def line(self, mark: str, name: str, deed: str, detail: str) -> None:
         """One line of what happens."""
-        self.end_line()
+        with self._lock:
+            self._safely(self._line, mark, name, deed, detail)
+
+    def _line(self, mark: str, name: str, deed: str, detail: str) -> None:
+        self._end_line()
         head = f"{look.mark(mark)} {look.paint(look.pad(one_line(name), _NAME), bold=True)} {look.pad(deed, _DEED)} "
         columns = look.columns()
         room = None if columns is None else columns - _NAME - _DEED - 5
         look.aside(head + look.paint(look.cut(one_line(detail), room), dim=True))
 
-    def text(self, text: str) -> None:
+    def _text(self, text: str) -> None:
         """Words of the model that are not the answer."""
-        self.end_line()
+        self._end_line()
         look.aside(visible(text, lines=True))
 
-    def end_line(self) -> None:
+    def _end_line(self) -> None:
         """Leave a line that was begun."""
         self._progress.clear()
         if self._mid_line:
             click.echo(err=not sys.stdout.isatty())
             self._mid_line = False
 
+    def asking(self, model: str, seconds: int) -> None:
+        """The model has been asked for that long and has said nothing yet."""
+        with self._lock:
+            if not self._json:
+                self._safely(self._print_asking, model, seconds)
+
+    def _print_asking(self, model: str, seconds: int) -> None:
+        if self._progress.live:
+            self._progress.show(f"  asking {one_line(model)}  {seconds} s")
+        elif seconds >= _LATE and not self._told_asking:
+            self._told_asking = True
+            self._line("dot", "", "asking", f"{model} has not answered for {seconds} s")
+
+    def asked(self) -> None:
+        """It has answered, or never will."""
+        with self._lock:
+            self._safely(self._progress.clear)
+
     def close(self, milliseconds: int) -> str:
         """Take away what is passing; how long the run took, in words."""
         with self._lock:
-            self.end_line()
+            self._safely(self._end_line)
         return span(milliseconds)
 
 

@@ -6,6 +6,7 @@ has no ✓. Ids are never cut; only a table's last column is, and only on a term
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import sys
@@ -145,8 +146,18 @@ def say(text: str = "", **style: Any) -> None:
 
 
 def aside(text: str, **style: Any) -> None:
-    """A line about the work, on standard error: never part of the answer."""
+    """A line about the work, on standard error: never part of the answer, and lost without harm.
+
+    Raises:
+        OSError: nobody can read it any more.
+    """
     click.echo(paint(text, **style) if style else text, err=True)
+
+
+def murmur(text: str, **style: Any) -> None:
+    """The same where it must not matter whether anybody can read it."""
+    with contextlib.suppress(OSError, ValueError):
+        aside(text, **style)
 
 
 class Progress:
@@ -154,11 +165,11 @@ class Progress:
 
     def __init__(self) -> None:
         self._shown = False
-        self._live = sys.stderr.isatty()
+        self.live = sys.stderr.isatty()
 
     def show(self, text: str) -> None:
         """Show how far the work is."""
-        if self._live:
+        if self.live:
             click.echo("\r\x1b[K" + cut(text, shutil.get_terminal_size().columns - 1), err=True, nl=False, color=True)
             self._shown = True
 

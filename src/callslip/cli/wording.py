@@ -48,7 +48,8 @@ def settled_mark(event: FunctionResponse) -> str:
 
 
 def attempt_failed(event: AttemptFailed) -> str:
-    return f"attempt {event.attempt} ended without an answer: {event.code}, effect {event.effect}"
+    said = f" ({last_line(event.internal)})" if event.internal else ""
+    return f"attempt {event.attempt} ended without an answer: {event.code}, effect {event.effect}{said}"
 
 
 def run_began(event: RunStarted) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from callslip.blobs.memory import MemoryBlobs
 from callslip.core import payload
-from callslip.errors import NotFound
+from callslip.errors import LogBroken
 from callslip.runtime import payloads
 
 pytestmark = [pytest.mark.anyio, pytest.mark.requirement("LEDG-05")]
@@ -39,5 +39,5 @@ async def test_above_it_is_a_blob_that_is_there_before_anyone_names_it():
 
 
 async def test_a_payload_that_is_gone_says_so():
-    with pytest.raises(NotFound):
+    with pytest.raises(LogBroken, match="is not there"):
         await payloads.load(MemoryBlobs(), payload.by_reference(text(9000)))
