@@ -10,14 +10,26 @@ from typing import Any
 
 import click
 
+from callslip.cli import early
 from callslip.cli.options import SHARED, Given, take
 
 
 def command(function: Callable[..., Any]) -> click.Command:
     """A command named as its function, which is given what the shared options say and then its own values."""
+    return _made(function, drives=False)
+
+
+def driving_command(function: Callable[..., Any]) -> click.Command:
+    """The same for one that takes signals into its own hands before it starts anything."""
+    return _made(function, drives=True)
+
+
+def _made(function: Callable[..., Any], *, drives: bool) -> click.Command:
 
     @functools.wraps(function)
     def callback(**values: Any) -> int:
+        if not drives:
+            early.give_back()
         before = click.get_current_context().find_object(Given) or Given()
         result = function(before | take(values), **values)
         if inspect.iscoroutine(result):

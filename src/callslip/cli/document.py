@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -41,6 +42,6 @@ def head_document(head: Head, standing: str) -> dict[str, Any]:
     }
 
 
-def wait_document(wait: Wait) -> dict[str, Any]:
-    """An open wait."""
-    return {name: getattr(wait, name) for name in Wait.__struct_fields__}
+def wait_document(wait: Wait, said: Mapping[str, str]) -> dict[str, Any]:
+    """An open wait; ``error`` is the last line of what its call's latest attempt failed with."""
+    return {**{name: getattr(wait, name) for name in Wait.__struct_fields__}, "error": said.get(wait.id)}

@@ -4,33 +4,63 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Coroutine, Iterator
-from typing import Any
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from typing import Any, NamedTuple
 
 import click
 
 from callslip.application import Run, Runtime
-from callslip.cli import look
+from callslip.cli import early, look
+from callslip.cli.asking import Watched
+from callslip.cli.causes import causes
 from callslip.cli.document import print_document, wait_document
-from callslip.cli.failure import INTERRUPTED, RUN_CODES, flush
+from callslip.cli.failure import INTERRUPTED, RUN_CODES, NothingStarted, flush
 from callslip.cli.live import LiveView, both
 from callslip.cli.options import Given
 from callslip.cli.safe_text import visible
 from callslip.cli.waiting import print_waits
+from callslip.errors import LogBroken, ModelError, NotFound
 from callslip.runtime.live import ignore
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-async def drive(given: Given, runtime: Runtime, session: str, work: Callable[[], Coroutine[Any, Any, Run]]) -> int:
-    """Do the work on the session and tell how it ended."""
-    view = LiveView(as_json=given.as_json)
+class _Told(NamedTuple):
+    """What is told at the end beside the run itself."""
+
+    took: str
+    said: Mapping[str, str]
+    """By wait: what its call's attempt failed with."""
+    kept: bool
+    """Whether words of the user have not been read yet."""
+    then: str
+    """The command line that goes on."""
+
+
+async def drive(
+    given: Given,
+    runtime: Runtime,
+    session: str,
+    work: Callable[[], Coroutine[Any, Any, Run]],
+    *,
+    model: str | None = None,
+    announce: bool = False,
+) -> int:
+    """Do the work on the session and tell how it ended.
+
+    ``model`` was named on the command line; ``announce`` tells the session's name once there is such a session.
+    """
+    view = LiveView(as_json=given.as_json, announce=session if announce else "")
+    then = given.command("resume", session, *(("--model", model) if model is not None else ()))
     own = runtime.settings.watch
     runtime.configure(watch=view if own is ignore else both(own, view))
+    if runtime.settings.model is not None:
+        runtime.configure(model=Watched(runtime.settings.model, view))
     began = time.monotonic()
     async with runtime:
         view.know(await runtime.state(session))
@@ -40,30 +70,58 @@ async def drive(given: Given, runtime: Runtime, session: str, work: Callable[[],
             if view.running:
                 runtime.pause(session)
                 _say_stopping(given, view)
-            else:
+            elif not view.began:
                 task.cancel()
 
-        with interrupts(first, lambda: _say_left(given, view, session)):
+        with interrupts(first, lambda: _say_left(view, then)):
             try:
                 run = await task
             except asyncio.CancelledError:
-                raise click.Abort from None
+                raise (click.Abort if view.began else NothingStarted) from None
+            except ModelError as error:
+                error.add_note(f"then: {then}")
+                raise
+            except NotFound as error:
+                if not view.began:
+                    raise
+                raise _missing(error) from error
             finally:
                 took = view.close(round((time.monotonic() - began) * 1000))
-    return _tell(given, view, run, took)
+        said = await causes(runtime, run.waits)
+        kept = bool(run.waits) and bool((await runtime.state(session)).queued)
+    told = _Told(took, said, kept, then)
+    try:
+        _tell(given, view, run, told)
+    except (OSError, ValueError) as error:
+        if not isinstance(error, BrokenPipeError):
+            why = os.strerror(getattr(error, "errno", None) or errno.EIO)
+            look.murmur(f"The answer could not be shown ({why}). It is kept: {given.command('show', session)}")
+    return RUN_CODES[run.status]
+
+
+def _missing(error: NotFound) -> LogBroken:
+    """The session is there and drives, so what was not found is a part of it."""
+    first = str(error).partition(". ")[0].rstrip(".")
+    return LogBroken(
+        f"{first}, though the log names it. Nothing was executed on it. Restore blobs/ in the state folder from a "
+        "backup, then resume."
+    )
 
 
 @contextlib.contextmanager
 def interrupts(first: Callable[[], None], left: Callable[[], None]) -> Iterator[None]:
-    """While inside: the first Ctrl-C (or SIGTERM) calls ``first`` in the loop, the second leaves at once.
+    """While inside: the first Ctrl-C, SIGTERM or SIGHUP calls ``first`` in the loop, the second leaves at once.
 
-    The second needs no loop: it must work when a tool has blocked it.
+    The second needs no loop: it must work when a tool has blocked it. A terminal that is closed may send SIGHUP more
+    than once, so that one never leaves; and ``nohup`` means what it says.
     """
     loop = asyncio.get_running_loop()
     count = 0
 
-    def on_signal(_number: int, _frame: Any) -> None:
+    def on_signal(number: int, _frame: Any) -> None:
         nonlocal count
+        if count and number == signal.SIGHUP:
+            return
         count += 1
         if count == 1:
             loop.call_soon_threadsafe(first)
@@ -72,8 +130,13 @@ def interrupts(first: Callable[[], None], left: Callable[[], None]) -> Iterator[
         flush()
         os._exit(INTERRUPTED)
 
+    taken = [
+        number
+        for number in _SIGNALS
+        if number != signal.SIGHUP or signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN
+    ]
     try:
-        before = {number: signal.signal(number, on_signal) for number in _SIGNALS}
+        before = {number: signal.signal(number, on_signal) for number in taken}
     except ValueError:  # not the main thread: nobody can interrupt us here
         yield
         return
@@ -82,6 +145,7 @@ def interrupts(first: Callable[[], None], left: Callable[[], None]) -> Iterator[
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+        early.give_back()
 
 
 def _say_stopping(given: Given, view: LiveView) -> None:
@@ -91,30 +155,56 @@ def _say_stopping(given: Given, view: LiveView) -> None:
         view.line("warn", "", "stopping", f"{what}; press Ctrl-C again to leave at once")
 
 
-def _say_left(given: Given, view: LiveView, session: str) -> None:
+def _say_left(view: LiveView, then: str) -> None:
     calls = view.in_flight
     what = f" What {', '.join(calls)} did is judged then by the log." if calls else ""
-    text = f"\nLeft at once. Go on with: {given.command('resume', session)}.{what}\n"
+    text = f"\nLeft at once. Go on with: {then}.{what}\n"
     # Not click.echo: this may interrupt another print in the same thread.
     with contextlib.suppress(OSError):
         os.write(sys.stderr.fileno(), visible(text, lines=True).encode(errors="replace"))
 
 
-def _tell(given: Given, view: LiveView, run: Run, took: str) -> int:
+def _tell(given: Given, view: LiveView, run: Run, told: _Told) -> None:
     if given.as_json:
-        waits = [wait_document(wait) for wait in run.waits]
+        waits = [wait_document(wait, told.said) for wait in run.waits]
         ended = {"type": "ended", "session": run.session, "status": run.status, "text": run.text}
         print_document({**ended, "reason": run.reason, "waits": waits}, line=True)
-        return RUN_CODES[run.status]
+        return
+    try:
+        _answer(view, run)
+    finally:
+        _how_it_ended(given, run, told)
+
+
+def _answer(view: LiveView, run: Run) -> None:
+    """The answer of each turn that came to its end."""
+    if view.streamed and run.status == "finished" and (sys.stdout.isatty() or _one_place()):
+        return
+    answers = view.answers
+    if run.status == "finished" and (not answers or answers[-1] != run.text):
+        answers = [*answers, run.text]  # it had its end before
+    for answer in answers:
+        click.echo(visible(answer, lines=True))
+
+
+def _one_place() -> bool:
+    """Whether both outputs end up in the same pipe or file, where what was streamed stands already."""
+    try:
+        out, err = os.fstat(sys.stdout.fileno()), os.fstat(sys.stderr.fileno())
+    except (OSError, ValueError):
+        return False
+    return (out.st_dev, out.st_ino) == (err.st_dev, err.st_ino)
+
+
+def _how_it_ended(given: Given, run: Run, told: _Told) -> None:
     if run.status == "finished":
-        if not (view.streamed and sys.stdout.isatty()):
-            click.echo(visible(run.text, lines=True))
-        look.aside(f"{look.mark('ok')} {look.paint(f'finished in {took}', dim=True)}")
-        return RUN_CODES[run.status]
+        look.murmur(f"{look.mark('ok')} {look.paint(f'finished in {told.took}', dim=True)}")
+        return
     if run.status == "waiting":
-        look.aside(f"{look.mark('wait')} {look.paint('waiting', bold=True)} {visible(run.reason)}")
-        print_waits(given, run.waits, say=False)
+        look.murmur(f"{look.mark('wait')} {look.paint('waiting', bold=True)} {visible(run.reason)}")
+        if told.kept:
+            look.murmur("  your message is kept; it is read once what is waited for has come:")
+        print_waits(given, run.waits, said=told.said, say=False)
     else:
-        look.aside(f"{look.mark('warn')} {look.paint('stopped', bold=True)} {visible(run.reason)}")
-    look.aside(f"  then: {given.command('resume', run.session)}")
-    return RUN_CODES[run.status]
+        look.murmur(f"{look.mark('warn')} {look.paint('stopped', bold=True)} {visible(run.reason)}")
+    look.murmur(f"  then: {told.then}")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import sys
 import traceback
 
 import click
 
+from callslip.cli import early
 from callslip.cli.safe_text import visible
 from callslip.errors import (
     Busy,
@@ -46,6 +49,19 @@ _BY_CLASS: tuple[tuple[tuple[type[CallslipError], ...], int], ...] = (
 )
 
 
+class NothingStarted(click.Abort):
+    """Interrupted before anything had begun."""
+
+
+def code_of(name: str) -> int:
+    """The exit code of an error that is known by its code only."""
+    known: list[type[CallslipError]] = [CallslipError]
+    for one in known:
+        known += one.__subclasses__()
+    found = next((one for one in known if one.code == name), CallslipError)
+    return next((code for classes, code in _BY_CLASS if issubclass(found, classes)), ERROR)
+
+
 def exit_code(error: BaseException) -> int:
     """The exit code by the error's class."""
     if isinstance(error, KeyboardInterrupt | click.Abort):
@@ -58,19 +74,26 @@ def exit_code(error: BaseException) -> int:
 def report(error: BaseException, *, as_json: bool, debug: bool) -> int:
     """Tell of the error, and give its exit code.
 
-    In JSON it goes to standard output, so that a program reading it always finds one document there.
+    In JSON it goes to standard output, so that a program reading it always finds one document there. Notes of the
+    error are lines of their own. That nobody can read it changes nothing of the exit code.
     """
-    code = exit_code(error)
+    with contextlib.suppress(OSError, ValueError):
+        _tell(error, as_json=as_json, debug=debug)
+    return exit_code(error)
+
+
+def _tell(error: BaseException, *, as_json: bool, debug: bool) -> None:
     if debug:
         click.echo("".join(visible(line, lines=True) for line in traceback.format_exception(error)), err=True, nl=False)
     if as_json:
         click.echo(json.dumps({"error": _described(error)}))
-        return code
+        return
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         click.echo(error.format_message(), err=True)
-        return code
+        return
     click.echo(f"{click.style('callslip:', bold=True)} {_sentence(error, debug=debug)}", err=True)
-    return code
+    for note in getattr(error, "__notes__", ()):
+        click.echo(f"  {visible(note)}", err=True)
 
 
 def _described(error: BaseException) -> dict[str, object]:
@@ -85,7 +108,8 @@ def _described(error: BaseException) -> dict[str, object]:
 def _sentence(error: BaseException, *, debug: bool) -> str:
     text = visible(" ".join(_message(error).split()))
     if isinstance(error, click.UsageError) and error.ctx is not None:
-        return f"{text} See `{error.ctx.command_path} --help`."
+        stop = "" if text.endswith((".", "?", "!")) else "."
+        return f"{text}{stop} See `{error.ctx.command_path} --help`."
     if isinstance(error, CallslipError | click.ClickException | click.Abort | KeyboardInterrupt) or debug:
         return text
     return f"{text} Whatever is in the log stays safe. Run it again with --debug to see where it happened."
@@ -94,6 +118,8 @@ def _sentence(error: BaseException, *, debug: bool) -> str:
 def _message(error: BaseException) -> str:
     if isinstance(error, click.ClickException):
         return error.format_message()
+    if isinstance(error, NothingStarted):
+        return early.SENTENCE
     if isinstance(error, click.Abort | KeyboardInterrupt):
         return "Interrupted."
     if isinstance(error, CallslipError):
@@ -105,9 +131,10 @@ def _message(error: BaseException) -> str:
 
 
 def flush() -> None:
-    """Write out what is still held back; a reader that has gone is no error."""
+    """Write out what is still held back; a reader that has gone is no error, now or when Python itself ends."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
         except (OSError, ValueError):
-            continue
+            with contextlib.suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC), stream.fileno())

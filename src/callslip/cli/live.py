@@ -165,6 +165,8 @@ class LiveView:
                 deed = "settled" if event.lane == "settled" else "refused"
                 detail = wording.settled(event, took)
                 said = f"{detail}: {event.error_message}" if event.error_message else detail
+                own = wording.own_words(event)
+                said += f" ({own})" if own else ""
                 self._line(wording.settled_mark(event), self._names.get(event.call_id, ""), deed, said)
             case _:
                 self._print_rare(event)

@@ -15,6 +15,7 @@ from typing import Any
 
 import click
 
+from callslip.cli import early
 from callslip.cli.failure import EXIT_CODES, flush, report
 from callslip.cli.options import SHARED, take
 
@@ -117,6 +118,7 @@ cli = _build()
 
 def main() -> None:
     """The program ``callslip``."""
+    early.install()
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, ValueError):
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
@@ -129,8 +131,8 @@ def main() -> None:
     left = [one for one in threading.enumerate() if one is not threading.main_thread() and not one.daemon]
     for thread in left:
         thread.join(_LINGER)
+    flush()
     if any(thread.is_alive() for thread in left):
-        flush()
         os._exit(code if isinstance(code, int) else 1)
     sys.exit(code if isinstance(code, int) else 1)
 

@@ -10,7 +10,17 @@ from typing import Any
 
 import click
 
-_FOLDER = click.Path(path_type=Path)
+
+class _Folder(click.Path):
+    """A folder's name; nothing at all must not come to mean the folder one stands in."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "":
+            self.fail("A folder's name can't be empty. Nothing was started.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+_FOLDER = _Folder(path_type=Path)
 
 SHARED: tuple[Callable[[Any], Any], ...] = (
     click.option("--app", metavar="NAME", help="The Runtime: module:attribute or file.py:attribute."),

@@ -5,12 +5,12 @@ from __future__ import annotations
 import click
 
 from callslip.cli.app import runtime_for
-from callslip.cli.command import command
+from callslip.cli.command import driving_command
 from callslip.cli.drive import drive
 from callslip.cli.options import Given
 
 
-@command
+@driving_command
 @click.argument("session")
 @click.option("--model", metavar="NAME", help="Instead of the project's: openai:NAME or recorded:FILE.")
 @click.option("--stream/--no-stream", default=None, help="Show the model's words as they come.")
@@ -21,4 +21,4 @@ async def resume(given: Given, session: str, model: str | None, stream: bool | N
     `callslip run`.
     """
     runtime = runtime_for(given, "drive", model=model, stream=stream)
-    return await drive(given, runtime, session, lambda: runtime.resume(session))
+    return await drive(given, runtime, session, lambda: runtime.resume(session), model=model)

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import secrets
 import sys
 
 import click
 
-from callslip.cli import look
 from callslip.cli.app import runtime_for
-from callslip.cli.command import command
-from callslip.cli.document import print_document
+from callslip.cli.command import driving_command
 from callslip.cli.drive import drive
 from callslip.cli.options import Given
 from callslip.errors import UsageError
 
 
-@command
+@driving_command
 @click.argument("text")
 @click.option("--session", metavar="ID", help="The session to go on with; made if new. Default: a new one.")
 @click.option("--model", metavar="NAME", help="Instead of the project's: openai:NAME or recorded:FILE.")
@@ -34,10 +33,12 @@ async def run(given: Given, text: str, session: str | None, model: str | None, s
         raise UsageError(
             "There is nothing to say. Nothing was started. Give a text, or - and a text on standard input."
         )
+    if session is not None and session.startswith("-"):
+        raise UsageError(
+            f"The session id {session!r} begins with a dash, so no command could name it. Nothing was started. "
+            "Choose another."
+        )
     runtime = runtime_for(given, "drive", model=model, stream=stream)
     name = session if session is not None else f"s-{secrets.token_hex(5)}"
-    if session is None and given.as_json:
-        print_document({"type": "session", "session": name}, line=True)
-    elif session is None:
-        look.aside(f"session {name}", dim=True)
-    return await drive(given, runtime, name, lambda: runtime.run(text, session=name))
+    work = functools.partial(runtime.run, text, session=name)
+    return await drive(given, runtime, name, work, model=model, announce=session is None)

@@ -12,6 +12,7 @@ import msgspec
 from callslip.application import Runtime
 from callslip.cli import look, moments
 from callslip.cli.app import runtime_for
+from callslip.cli.causes import causes
 from callslip.cli.command import command
 from callslip.cli.document import head_document, print_document, wait_document
 from callslip.cli.failure import exit_code, report
@@ -87,10 +88,12 @@ async def _show_json(runtime: Runtime, head: Head, given: Given) -> int:
             listed.append({"seq": stored.seq, "digest": stored.digest.hex(), "record": record})
     except LogBroken as error:
         broken = error
+    waits = await _waits(runtime, head.session)
+    said = await causes(runtime, waits)
     document = {
         **head_document(head, standing(head, runtime.parts.owners)),
         "records": listed,
-        "waits": [wait_document(wait) for wait in await _waits(runtime, head.session)],
+        "waits": [wait_document(wait, said) for wait in waits],
     }
     if broken is not None:
         document["error"] = {"code": broken.code, "message": str(broken), "seq": broken.seq}
@@ -119,7 +122,8 @@ async def _show_lines(runtime: Runtime, head: Head, given: Given, *, payloads: b
         f"{timeline.refused} refused, {timeline.parked} parked",
         dim=True,
     )
-    print_waits(given, await _waits(runtime, head.session))
+    waits = await _waits(runtime, head.session)
+    print_waits(given, waits, said=await causes(runtime, waits))
     return code
 
 
@@ -148,3 +152,5 @@ async def _print_payloads(runtime: Runtime, line: Line) -> None:
             text = f"({error})"
         where = f" {payload.blob}" if payload.blob else ""
         look.say(f"{' ' * _TEXT}{look.paint(name + where, 'cyan')}  {visible(text)}")
+    for number, text in enumerate(line.internal.splitlines()):
+        look.say(f"{' ' * _TEXT}{look.paint('error' if not number else '     ', 'cyan')}  {visible(text, lines=True)}")

@@ -45,6 +45,8 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     """Words of the user or the model."""
     boundary: bool = False
     """A run begins or ends here."""
+    internal: str = ""
+    """A whole error, which ``--payloads`` shows too."""
 
 
 class _Times(msgspec.Struct, kw_only=True):
@@ -52,6 +54,8 @@ class _Times(msgspec.Struct, kw_only=True):
     proposed: int
     dispatched: int | None = None
     parked: int | None = None
+    failed: str = ""
+    """The last words of its latest attempt."""
 
 
 class Timeline:
@@ -98,7 +102,11 @@ class Timeline:
         return Line(mark="dot", subject=event.author or "user", deed="said", detail=how, text=event.text)
 
     def _model_requested(self, event: ModelRequested, stored: Stored) -> Line:
-        seen = "the same tools as before" if event.visible is None else f"{len(event.visible)} tools visible"
+        seen = (
+            "the same tools as before"
+            if event.visible is None
+            else f"{len(event.visible)} tool{'s' if len(event.visible) != 1 else ''} visible"
+        )
         return Line(mark="dot", subject=event.model, deed="asked", detail=f"step {event.step}, {seen}")
 
     def _model_replied(self, event: ModelReplied, stored: Stored) -> Line:
@@ -124,6 +132,7 @@ class Timeline:
             parts.append(f"{span(stored.record.at - times.proposed)} after its proposal")
         if times is not None:
             times.dispatched = stored.record.at
+            times.failed = ""
         if event.rules:
             parts.append(f"rules {' '.join(event.rules)}")
         if event.changed:
@@ -139,8 +148,12 @@ class Timeline:
     def _attempt_failed(self, event: AttemptFailed, stored: Stored) -> Line:
         times = self._calls.get(event.call_id)
         took = f", after {span(stored.record.at - times.dispatched)}" if times and times.dispatched else ""
+        if times is not None:
+            times.failed = wording.last_line(event.internal)
         detail = wording.attempt_failed(event) + took
-        return Line(mark="warn", subject=self._subject(event.call_id), deed="failed", detail=detail)
+        return Line(
+            mark="warn", subject=self._subject(event.call_id), deed="failed", detail=detail, internal=event.internal
+        )
 
     def _function_response(self, event: FunctionResponse, stored: Stored) -> Line:
         times = self._calls.get(event.call_id)
@@ -153,6 +166,9 @@ class Timeline:
             parts.append(f"by the verdict in record {event.resolved}")
         if event.error_message:
             parts.append(event.error_message)
+        own = wording.own_words(event)
+        if own:
+            parts.append(own)
         shown = [("result", event.structured), ("shown to the model", event.shown)]
         return Line(
             mark=wording.settled_mark(event),
@@ -160,20 +176,29 @@ class Timeline:
             deed="refused" if refused else "settled",
             detail="; ".join(parts),
             payloads=tuple((name, payload) for name, payload in shown if payload is not None),
+            internal=event.internal,
         )
 
     def _late_outcome(self, event: LateOutcome, stored: Stored) -> Line:
-        how = "succeeded" if event.ok else f"failed: {event.internal}"
+        how = "succeeded" if event.ok else f"failed: {wording.last_line(event.internal)}"
         payloads = (("result", event.result),) if event.result is not None else ()
         detail = f"attempt {event.attempt} came to its end after all, and {how}"
-        return Line(mark="warn", subject=self._subject(event.call_id), deed="late", detail=detail, payloads=payloads)
+        return Line(
+            mark="warn",
+            subject=self._subject(event.call_id),
+            deed="late",
+            detail=detail,
+            payloads=payloads,
+            internal=event.internal,
+        )
 
     def _call_parked(self, event: CallParked, stored: Stored) -> Line:
         self.parked += 1
         times = self._calls.get(event.call_id)
         if times is not None:
             times.parked = stored.record.at
-        detail = f"{event.reason} ({event.code})"
+        said = f"; its attempt said: {times.failed}" if times is not None and times.failed else ""
+        detail = f"{event.reason} ({event.code}){said}"
         return Line(mark="wait", subject=self._subject(event.call_id), deed="parked", detail=detail)
 
     def _call_resolved(self, event: CallResolved, stored: Stored) -> Line:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from callslip.cli import look, moments
 from callslip.cli.options import Given
@@ -11,14 +11,19 @@ from callslip.cli.safe_text import one_line
 from callslip.core.wait import Wait, WaitKind
 
 
-def print_waits(given: Given, waits: Sequence[Wait], *, say: bool = True) -> None:
-    """Each wait: what it is, why, since when, and how it is answered. ``say=False`` puts it on standard error."""
-    line = look.say if say else look.aside
+def print_waits(given: Given, waits: Sequence[Wait], *, said: Mapping[str, str], say: bool = True) -> None:
+    """Each wait: what it is, why, what its call said (``said``), since when, and how it is answered.
+
+    ``say=False`` puts it on standard error.
+    """
+    line = look.say if say else look.murmur
     for wait in waits:
         about = look.paint(one_line(wait.tool), bold=True) + " " if wait.tool else ""
         line(f"{look.mark('wait')} {about}{wait.kind.value}: {one_line(wait.reason)}")
         if wait.arguments is not None:
             line("  " + look.cut(one_line(json.dumps(wait.arguments, ensure_ascii=False)), _room()), dim=True)
+        if wait.id in said:
+            line(f"  its attempt said: {one_line(said[wait.id])}")
         since = f"{one_line(wait.session)}, {moments.age(wait.opened_at)}"
         line(f"  {since}{f', goes on {moments.age(wait.wake_at)}' if wait.wake_at is not None else ''}", dim=True)
         line("  " + answer(given, wait))

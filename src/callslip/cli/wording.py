@@ -18,6 +18,8 @@ _ENDED = {
     "still_running": "taken over after a crash: the owner before has ended, but something it started still runs",
 }
 
+_MOST = 300
+
 
 def dispatched(event: ToolDispatch) -> str:
     """What T1 promises."""
@@ -55,3 +57,19 @@ def attempt_failed(event: AttemptFailed) -> str:
 def run_began(event: RunStarted) -> str:
     """How a run began, and how the one before was seen to have ended."""
     return _ENDED.get(event.parent_ended, event.parent_ended)
+
+
+def last_line(internal: str) -> str:
+    """A traceback's last line that says something: the error's type and text, such as ``TimeoutError: no answer``."""
+    lines = [line for line in internal.splitlines() if line.strip()]
+    # The text itself may have several lines; those of the traceback before it are indented.
+    while len(lines) > 1 and lines[-1].startswith((" ", "\t")):
+        lines.pop()
+    last = lines[-1].strip() if lines else ""
+    return last if len(last) <= _MOST else f"{last[: _MOST - 1]}…"
+
+
+def own_words(event: FunctionResponse) -> str:
+    """What a call that failed said itself, where that is more than what the model is told."""
+    said = last_line(event.internal)
+    return "" if event.error_message and said.partition(": ")[2] == event.error_message else said

@@ -3,37 +3,48 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sys
 
 import click
 
 from callslip.cli import look, moments
 from callslip.cli.app import runtime_for
-from callslip.cli.command import command
+from callslip.cli.command import driving_command
 from callslip.cli.document import print_document
 from callslip.cli.drive import interrupts
+from callslip.cli.failure import BROKEN, DONE, code_of
 from callslip.cli.options import Given
 from callslip.cli.safe_text import one_line
 from callslip.worker import Worker
 
+_WELL = {"driving", "finished", "waiting", "stopped", "taken"}
 _MARKS = {"driving": "next", "finished": "ok", "waiting": "wait", "stopped": "warn"}
 
 
-@command
+@driving_command
 @click.option("--concurrency", type=click.IntRange(min=1), default=4, show_default=True, help="Sessions at a time.")
 @click.option("--once", is_flag=True, help="End when nothing is left to do.")
-async def worker(given: Given, concurrency: int, once: bool) -> None:
+async def worker(given: Given, concurrency: int, once: bool) -> int:
     """Drive every session that was answered, was left behind by a crash, or is due, until told to end.
 
-    Ctrl-C or SIGTERM: calls that run settle, nothing new begins, and the sessions are left for the next worker.
+    With --once the exit code says whether a drive failed: 5 if a log is broken, otherwise as for `callslip run`.
+
+    Ctrl-C, SIGTERM or SIGHUP: calls that run settle, nothing new begins, and the sessions are left for the next worker.
     """
     runtime = runtime_for(given, "drive")
     stop = asyncio.Event()
     active: set[str] = set()
+    failed: dict[str, int] = {}
 
     def on_session(session: str, what: str) -> None:
         (active.add if what == "driving" else active.discard)(session)
-        tell(given, session, what)
+        if what in _WELL:
+            failed.pop(session, None)
+        else:
+            failed[session] = code_of(what.partition(":")[0])
+        with contextlib.suppress(OSError, ValueError):  # that nobody reads it must not reach the drive
+            tell(given, session, what)
 
     def drain() -> None:
         stop.set()
@@ -41,17 +52,21 @@ async def worker(given: Given, concurrency: int, once: bool) -> None:
             busy = (
                 f"{len(active)} session{'s' if len(active) != 1 else ''} come{'s' if len(active) == 1 else ''} to rest"
             )
-            look.aside(f"ending: {busy if active else 'nothing runs'}; once more leaves at once")
+            look.murmur(f"ending: {busy if active else 'nothing runs'}; once more leaves at once")
 
     async with runtime:
         if not given.as_json and not once:
-            look.aside("working; Ctrl-C ends it", dim=True)
+            look.murmur("working; Ctrl-C ends it", dim=True)
         with interrupts(drain, lambda: None):
             drives = await Worker(runtime, concurrency=concurrency, on_session=on_session).serve(stop, once=once)
-    if given.as_json:
-        print_document({"type": "ended", "drives": drives}, line=True)
-    else:
-        look.say(f"{drives} drive{'s' if drives != 1 else ''} made.", dim=True)
+    with contextlib.suppress(OSError, ValueError):
+        if given.as_json:
+            print_document({"type": "ended", "drives": drives, "failed": len(failed)}, line=True)
+        else:
+            lost = f", {len(failed)} failed" if failed else ""
+            look.say(f"{drives} drive{'s' if drives != 1 else ''} made{lost}.", dim=True)
+    codes = set(failed.values()) if once else set()
+    return BROKEN if BROKEN in codes else max(codes, default=DONE)
 
 
 def tell(given: Given, session: str, what: str) -> None:
