@@ -22,13 +22,15 @@ import msgspec
 from callslip.application import Runtime
 from callslip.build import build_model
 from callslip.cli.options import Given
+from callslip.cli.reading import Reader
 from callslip.config import FILE, Config, find_project, load_config, state_folder
 from callslip.errors import CallslipError, ConfigError
 from callslip.runtime.parts import Limits
 from callslip.workspace.tools import workspace_tools
 
-Purpose = Literal["look", "answer", "tools", "drive"]
-"""``look`` and ``answer`` need no application, and ``look`` loads none when the state folder is named. ``tools`` and
+Purpose = Literal["look", "say", "answer", "tools", "drive"]
+"""``look``, ``say`` and ``answer`` need no application, and the first two load none when the state folder is named.
+``look`` writes nothing, so it works where nothing can be written. ``tools`` and
 ``drive`` take the workspace's tools where there is no application; only ``drive`` makes a state folder and needs a
 model."""
 
@@ -73,21 +75,21 @@ def runtime_for(given: Given, purpose: Purpose, **changes: Any) -> Runtime:
             "No model is named. Nothing was started. Give one with --model openai:NAME, as `model` in callslip.toml, "
             "or to Runtime(model=…)."
         )
-    return runtime
+    return Reader(runtime.settings) if purpose == "look" else runtime
 
 
 def application(given: Given, project: Project, purpose: Purpose) -> Runtime | None:
     """The application the command line or callslip.toml names; ``None`` when neither does, or it isn't needed."""
     if given.app is not None:
         return load(given.app, Path.cwd(), project)
-    if project.config.app is None or (purpose == "look" and given.state is not None):
+    if project.config.app is None or (purpose in {"look", "say"} and given.state is not None):
         return None
     return load(project.config.app, project.folder, project)
 
 
 def bare(project: Project, purpose: Purpose, *, model: object = None) -> Runtime:
     """A Runtime without an application: with the workspace's tools for driving, without any for the rest."""
-    if purpose in {"look", "answer"}:
+    if purpose in {"look", "say", "answer"}:
         return Runtime()
     if project.config.workspace is None and (purpose == "tools" or model is None):
         raise ConfigError(

@@ -8,36 +8,60 @@ import shutil
 import sqlite3
 import stat
 from collections import Counter
-from contextlib import closing
 from pathlib import Path
 
-from callslip.application import Runtime
-from callslip.build import LEDGER_FILE
+from callslip.build import LEDGER_FILE, Settings
 from callslip.cli.checks import Finding, bad, ok, warn
+from callslip.cli.reading import Reader
 from callslip.cli.standing import standing
-from callslip.errors import CallslipError
-from callslip.ledgers.connection import migrations
+from callslip.errors import CallslipError, LogBroken
+from callslip.ledgers.connection import migrations, translate, why_refused
+from callslip.ledgers.sqlite_reader import damages, looking
 from callslip.ledgers.state_folder import open_state
 
 _LITTLE, _TOO_LITTLE = 1 << 30, 50 << 20
+_PATIENCE = 3.0
+"""Seconds for a look through the database's pages."""
+_MOST = 1000
+"""Sessions whose end is looked at."""
+UNSAFE = "unsafe"
+_NONE_YET = "none yet"
 
 
-def check_state(folder: Path, workspace: Path | None) -> list[Finding]:
-    """The folder's place, owner and modes, the room on its disk, and the log's format."""
+async def check_state(folder: Path, workspace: Path | None) -> list[Finding]:
+    """The folder's place, owner and modes, the room on its disk, the log, and the sessions in it."""
+    checked = check_log(folder, workspace)
+    log = checked[-1]
+    if log.subject != "log" or log.level == "bad" or log.detail == _NONE_YET:
+        return checked
+    return [*checked[:-1], *await _sessions(folder, log)]
+
+
+def check_log(folder: Path, workspace: Path | None) -> list[Finding]:
+    """The same without the sessions; what is said of the log comes last."""
     if not folder.exists():
         return [warn("state folder", f"{folder} is not made yet; the first run makes it"), _room(folder)]
+    place = _place(folder, workspace)
+    path = folder / LEDGER_FILE
+    if place.subject == UNSAFE:
+        return [place._replace(subject="state folder"), _room(folder)]
+    return [place, _room(folder), _log(path, folder_writable=place.level == "ok")]
+
+
+def _place(folder: Path, workspace: Path | None) -> Finding:
     try:
-        open_state(folder, writable_roots=[workspace] if workspace is not None else [])
         info = folder.stat()
+        mode = f"mode {stat.S_IMODE(info.st_mode):04o}, owner {_name(info.st_uid)}"
+        if not os.access(folder, os.W_OK):
+            read_only = os.statvfs(folder).f_flag & os.ST_RDONLY
+            why = "its disk is mounted read-only" if read_only else mode
+            return bad(
+                "state folder", f"{folder} can't be written ({why}); nothing could be recorded, so nothing would run"
+            )
+        open_state(folder, writable_roots=[workspace] if workspace is not None else [])
     except (CallslipError, OSError) as error:
-        return [bad("state folder", str(error)), _room(folder)]
-    mode = f"mode {stat.S_IMODE(info.st_mode):04o}, owner {_name(info.st_uid)}"
-    place = ok("state folder", f"{folder} ({mode})")
-    if not os.access(folder, os.W_OK):
-        place = bad(
-            "state folder", f"{folder} can't be written ({mode}); nothing could be recorded, so nothing would run"
-        )
-    return [place, _room(folder), _format(folder / LEDGER_FILE)]
+        return bad(UNSAFE, str(error))
+    return ok("state folder", f"{folder} ({mode})")
 
 
 def _name(uid: int) -> str:
@@ -55,34 +79,73 @@ def _room(folder: Path) -> Finding:
     return level("disk", f"{size} free beside the log")
 
 
-def _format(path: Path) -> Finding:
+def _log(path: Path, *, folder_writable: bool) -> Finding:
+    """Whether the log opens, is a whole database, and can be written."""
     if not path.exists():
-        return ok("log", "none yet")
+        return _no_log(path.parent)
     known = len(list(migrations()))
+    cause = why_refused(path)
     try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+        with looking(path) as connection:
             version = int(connection.execute("pragma user_version").fetchone()[0])
-            connection.execute("select count(*) from sqlite_master").fetchone()
-    except sqlite3.Error as error:
-        return bad("log", f"{path.name} can't be read ({error}); keep it, and restore a backup beside it")
+        damaged = damages(path, whole=False, seconds=_PATIENCE)
+    except (sqlite3.Error, OSError) as error:
+        if cause is not None:
+            return bad("log", f"{path.name} can't be opened here: {cause.what}. {cause.advice}; the log itself stands")
+        return bad("log", str(translate(error, path)))
+    if damaged:
+        more = f", and {len(damaged) - 1} more" if len(damaged) > 1 else ""
+        return bad("log", f"{path.name} is damaged ({damaged[0]}{more}). Keep the file; restore a backup beside it")
     if version > known:
         return bad("log", f"format {version}, newer than this Callslip's {known}: use the one that wrote it")
-    return ok("log", f"opens, format {version}, {path.stat().st_size / (1 << 20):.1f} MiB")
+    if cause is not None and folder_writable:
+        return bad("log", f"it can be read, but not written: {cause.what}. {cause.advice}; nothing would run before")
+    size = f"format {version}, {path.stat().st_size / (1 << 20):.1f} MiB"
+    if damaged is None:
+        return warn("log", f"opens, {size}, too large to look through here; `callslip verify` does")
+    return ok("log", f"opens, {size}")
 
 
-async def check_sessions(folder: Path) -> list[Finding]:
-    """Who drives sessions now, and which were left behind."""
-    if not (folder / LEDGER_FILE).exists():
-        return []
+def _no_log(folder: Path) -> Finding:
+    """No log is well where there never was one; what else lies there says whether there was."""
+    left = [name for name in ("installation.key", LEDGER_FILE + "-wal") if (folder / name).exists()]
+    payloads = sum(1 for _ in (folder / "blobs").glob("*/*"))
+    if payloads:
+        left.append(f"{payloads} payload{'s' if payloads != 1 else ''}")
+    if not left:
+        return ok("log", _NONE_YET)
+    return bad(
+        "log",
+        f"{LEDGER_FILE} is gone, though {', '.join(left)} of it remain{'s' if len(left) == 1 else ''}: the next run "
+        "would begin an empty one. Restore it from a backup, or move the state folder away",
+    )
+
+
+async def _sessions(folder: Path, log: Finding) -> list[Finding]:
+    """Whether each session's last record fits, who drives sessions now, and which were left behind."""
+    broken: list[str] = []
     try:
-        async with Runtime(state=folder) as runtime:
+        async with Reader(Settings(executors=(), state=folder)) as runtime:
+            ledger = runtime.parts.ledger
             heads = await runtime.sessions()
+            for head in heads[:_MOST]:
+                try:
+                    await ledger.read(head.session, after=max(head.seq - 1, 0))
+                except LogBroken as error:
+                    broken.append(f"{head.session}: {error}")
             words = {head.session: standing(head, runtime.parts.owners) for head in heads}
-            waits = Counter(row.session for row in await runtime.parts.ledger.waits())
+            waits = Counter(row.session for row in await ledger.waits())
     except (CallslipError, OSError) as error:
-        return [bad("sessions", str(error))]
+        return [bad("log", str(error))]
+    which = "each session" if len(heads) <= _MOST else f"the {_MOST} latest sessions"
+    if broken:
+        more = f" {len(broken) - 1} more: `callslip verify` names them all." if len(broken) > 1 else ""
+        found = [bad("log", f"{log.detail}, but the end of a session doesn't fit. {broken[0]}{more}")]
+    else:
+        tail = f"; the last record of {which} fits; `callslip verify` checks every byte" if heads else ""
+        found = [log._replace(detail=log.detail + tail)]
     counted = ", ".join(f"{number} {word}" for word, number in Counter(words.values()).items()) or "none"
-    found = [ok("sessions", counted)]
+    found.append(ok("sessions", counted))
     owners = {head.owner.id for head in heads if head.owner is not None and words[head.session] == "running"}
     found.append(ok("owners alive", str(len(owners))))
     left = [session for session, word in words.items() if word == "interrupted"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from callslip.cli import look
 from callslip.cli.checks import Finding
 from callslip.cli.checks_of_app import check_application
-from callslip.cli.checks_of_state import check_sessions, check_state
+from callslip.cli.checks_of_state import check_state
 from callslip.cli.checks_of_system import check_system, check_workspace
 from callslip.cli.command import command
 from callslip.cli.document import print_document
@@ -24,8 +24,7 @@ async def doctor(given: Given) -> int:
     application = check_application(given)
     found += application.findings
     if application.state is not None:
-        found += check_state(application.state, application.workspace)
-        found += await check_sessions(application.state)
+        found += await check_state(application.state, application.workspace)
     found += check_workspace(application.workspace)
     wrong = sum(finding.level == "bad" for finding in found)
     if given.as_json:

@@ -24,8 +24,8 @@ from callslip.cli.live import LiveView, both
 from callslip.cli.options import Given
 from callslip.cli.safe_text import visible
 from callslip.cli.waiting import print_waits
-from callslip.errors import LogBroken, ModelError, NotFound
-from callslip.runtime.live import ignore
+from callslip.errors import ModelError
+from callslip.runtime.live import guarded, ignore
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -58,7 +58,7 @@ async def drive(
     view = LiveView(as_json=given.as_json, announce=session if announce else "")
     then = given.command("resume", session, *(("--model", model) if model is not None else ()))
     own = runtime.settings.watch
-    runtime.configure(watch=view if own is ignore else both(own, view))
+    runtime.configure(watch=view if own is ignore else both(guarded(own), view))
     if runtime.settings.model is not None:
         runtime.configure(model=Watched(runtime.settings.model, view))
     began = time.monotonic()
@@ -81,10 +81,6 @@ async def drive(
             except ModelError as error:
                 error.add_note(f"then: {then}")
                 raise
-            except NotFound as error:
-                if not view.began:
-                    raise
-                raise _missing(error) from error
             finally:
                 took = view.close(round((time.monotonic() - began) * 1000))
         said = await causes(runtime, run.waits)
@@ -97,15 +93,6 @@ async def drive(
             why = os.strerror(getattr(error, "errno", None) or errno.EIO)
             look.murmur(f"The answer could not be shown ({why}). It is kept: {given.command('show', session)}")
     return RUN_CODES[run.status]
-
-
-def _missing(error: NotFound) -> LogBroken:
-    """The session is there and drives, so what was not found is a part of it."""
-    first = str(error).partition(". ")[0].rstrip(".")
-    return LogBroken(
-        f"{first}, though the log names it. Nothing was executed on it. Restore blobs/ in the state folder from a "
-        "backup, then resume."
-    )
 
 
 @contextlib.contextmanager

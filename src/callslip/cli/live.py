@@ -81,6 +81,9 @@ class LiveView:
         with self._lock:
             took = None
             if isinstance(event, Recorded):
+                if self._announce:
+                    announce, self._announce = self._announce, ""
+                    self._safely(self._print_session, announce)
                 self._follow(event.record)
                 took = self._time(event.record)
             if self._json:
@@ -101,9 +104,6 @@ class LiveView:
         event = record.event
         if isinstance(event, RunStarted):
             self.running = self.began = True
-            if self._announce:
-                announce, self._announce = self._announce, ""
-                self._safely(self._print_session, announce)
         elif isinstance(event, RunEnded):
             self.running = False
         elif isinstance(event, FunctionCall):

@@ -12,8 +12,10 @@ from callslip.cli.document import print_document
 from callslip.cli.json_value import read_value
 from callslip.cli.options import Given
 from callslip.cli.safe_text import visible
+from callslip.cli.waiting import answer
 from callslip.core.events.call_resolved import Verdict
-from callslip.errors import UsageError
+from callslip.core.wait import WaitKind
+from callslip.errors import UsageError, WaitConflict
 
 VERDICTS: dict[str, Verdict | None] = {
     "happened": "happened",
@@ -43,7 +45,8 @@ async def resolve(given: Given, wait: str, verdict: str, reason: str, result: st
         raise UsageError(f"--result goes with happened, not with {verdict}. Nothing was written.")
     value = read_value("--result", result) if result is not None else None
     async with runtime_for(given, "answer") as runtime:
-        session = await session_of(runtime, wait)
+        kind = WaitKind.WORKSPACE if chosen is None else WaitKind.PARKED
+        session = await session_of(given, runtime, wait, kind)
         if chosen is None:
             await runtime.accept_workspace(wait)
         else:
@@ -51,15 +54,27 @@ async def resolve(given: Given, wait: str, verdict: str, reason: str, result: st
     tell(given, wait, session, verdict)
 
 
-async def session_of(runtime: Runtime, wait: str) -> str:
-    """The session an open wait belongs to; empty when there is no such wait, which the answer itself will say."""
-    return next((row.session for row in await runtime.parts.ledger.waits() if row.wait_id == wait), "")
+async def session_of(given: Given, runtime: Runtime, wait: str, kind: WaitKind) -> str:
+    """The session an open wait belongs to; empty when there is no such wait, which the answer itself will say.
+
+    Raises:
+        WaitConflict: it is of another kind, and this is how that is answered.
+    """
+    row = next((row for row in await runtime.parts.ledger.waits() if row.wait_id == wait), None)
+    if row is None:
+        return ""
+    if row.kind != kind:
+        how = answer(given, WaitKind(row.kind), wait, row.session)
+        raise WaitConflict(
+            f"Wait {wait} is of kind {row.kind}, which can't be answered this way. Nothing was written. Instead: {how}"
+        )
+    return row.session
 
 
-def tell(given: Given, wait: str, session: str, answer: str) -> None:
+def tell(given: Given, wait: str, session: str, said: str) -> None:
     """Confirm an answer, and say how the session goes on."""
     if given.as_json:
-        print_document({"wait": wait, "session": session, "answer": answer})
+        print_document({"wait": wait, "session": session, "answer": said})
         return
-    look.say(f"{look.mark('ok')} {visible(wait)}: {answer}. It stands in the log.")
+    look.say(f"{look.mark('ok')} {visible(wait)}: {said}. It stands in the log.")
     look.say(f"  then: {given.command('resume', session)} (or a worker goes on by itself)")

@@ -18,7 +18,7 @@ from callslip.cli.safe_text import visible
 @click.option("--steer", is_flag=True, help="Read it at the next step, and close calls that have not been dispatched.")
 async def send(given: Given, session: str, text: str, steer: bool) -> None:
     """Leave TEXT for SESSION. It is read when the turn is over, by whoever drives the session then."""
-    async with runtime_for(given, "look") as runtime:
+    async with runtime_for(given, "say") as runtime:
         await runtime.send(session, text, steer=steer)
         head = (await runtime.parts.ledger.heads(session))[0]
     if given.as_json:

@@ -20,7 +20,7 @@ async def stop(given: Given, session: str, reason: str) -> None:
 
     Calls that have not been dispatched are closed; those that run are told to end, and what they did is recorded.
     """
-    async with runtime_for(given, "look") as runtime:
+    async with runtime_for(given, "say") as runtime:
         asked = await runtime.stop(session, reason=reason)
     if given.as_json:
         print_document({"session": session, "stopping": asked})

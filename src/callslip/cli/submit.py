@@ -11,6 +11,7 @@ from callslip.cli.command import command
 from callslip.cli.json_value import read_file, read_value
 from callslip.cli.options import Given
 from callslip.cli.resolve import session_of, tell
+from callslip.core.wait import WaitKind
 from callslip.errors import UsageError
 
 
@@ -41,7 +42,7 @@ async def submit(
     elif result_file is not None:
         value = read_file("--result-file", result_file)
     async with runtime_for(given, "answer") as runtime:
-        session = await session_of(runtime, wait)
+        session = await session_of(given, runtime, wait, WaitKind.CLIENT)
         if error is not None and effect is not None:
             await runtime.submit(wait, error=error, effect=effect)
         else:

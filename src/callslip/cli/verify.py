@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
+from pathlib import Path
 from typing import Any
 
 import click
 import msgspec
 
+from callslip.application import Runtime
+from callslip.build import LEDGER_FILE
 from callslip.cli import look
 from callslip.cli.app import runtime_for
 from callslip.cli.command import command
@@ -15,9 +19,12 @@ from callslip.cli.document import print_document
 from callslip.cli.failure import BROKEN, DONE
 from callslip.cli.options import Given
 from callslip.cli.safe_text import one_line
-from callslip.errors import NotFound
-from callslip.sessions.verify import Report, verify as check
+from callslip.errors import LogBroken, NotFound
+from callslip.ledgers.connection import translate
+from callslip.ledgers.sqlite_reader import damages
+from callslip.sessions.verify import Problem, Report, verify as check
 
+_KEEP = "Keep the files; restore a backup beside them."
 _MOST = 20
 """Problems shown of one session."""
 
@@ -29,13 +36,23 @@ async def verify(given: Given, sessions: tuple[str, ...], payloads: bool) -> int
     """Check the log of each SESSION, or of all, and name whatever is wrong with it.
 
     The stored bytes are hashed and compared with the chain, the end of the log with its high-water mark; the facts are
-    folded to see whether they can be true; payloads must be there. It changes nothing. Exit code 5 if anything is
-    wrong.
+    folded to see whether they can be true; waits and checkpoints must say the same; payloads must be there; and the
+    pages and indexes of the database file are looked through, of which driving needs them all. It changes nothing.
+    Exit code 5 if anything is wrong.
     """
     progress = look.Progress()
     began = time.perf_counter()
     reports: list[Report] = []
-    async with runtime_for(given, "look") as runtime:
+    runtime = runtime_for(given, "look")
+    database = _database(runtime.settings.state)
+    if database and not await _opens(runtime):
+        if given.as_json:
+            print_document({"ok": False, "database": database, "sessions": []})
+        else:
+            _print_database(database)
+            look.say(_KEEP)
+        return BROKEN
+    async with runtime:
         known = [head.session for head in await runtime.sessions()]
         missing = [name for name in sessions if name not in known]
         if missing:
@@ -47,16 +64,51 @@ async def verify(given: Given, sessions: tuple[str, ...], payloads: bool) -> int
             def tell(done: int, whole: int, where: str = where) -> None:
                 progress.show(f"verifying {where}, {done:,} of {whole:,} records")
 
-            reports.append(await check(runtime.parts, name, contents=payloads, progress=tell))
+            try:
+                reports.append(await check(runtime.parts, name, contents=payloads, progress=tell))
+            except NotFound:  # listed, and yet an index does not lead to it
+                lost = Problem(kind="storage", message="the session is listed, but can't be found by its name")
+                reports.append(Report(session=name, problems=[lost]))
     progress.clear()
+    good = not database and all(report.ok for report in reports)
     seconds = time.perf_counter() - began
     if given.as_json:
-        print_document({"ok": all(report.ok for report in reports), "sessions": [_document(one) for one in reports]})
+        sessions_told = [_document(one) for one in reports]
+        print_document({"ok": good, "database": database, "sessions": sessions_told})
     else:
+        _print_database(database)
         for report in reports:
             _print(report, contents=payloads)
-        _sum_up(reports, seconds)
-    return DONE if all(report.ok for report in reports) else BROKEN
+        _sum_up(reports, seconds, database)
+    return DONE if good else BROKEN
+
+
+def _database(state: Path | None) -> list[str]:
+    """What is wrong with the database file."""
+    path = state / LEDGER_FILE if state is not None else None
+    if path is None or not path.is_file():
+        return []
+    try:
+        return damages(path, whole=True) or []
+    except (sqlite3.Error, OSError) as error:
+        told = translate(error, path)
+        return [str(error)] if isinstance(told, LogBroken) else []  # what can't be opened is said by opening it
+
+
+async def _opens(runtime: Runtime) -> bool:
+    try:
+        async with runtime:
+            await runtime.sessions()
+    except LogBroken:
+        return False
+    return True
+
+
+def _print_database(database: list[str]) -> None:
+    if database:
+        look.say(f"{look.mark('bad')} {look.paint(LEDGER_FILE, bold=True)}  the database file is damaged")
+        for text in database[:_MOST]:
+            look.say(f"    {look.paint('database', 'red')}: {one_line(text)}")
 
 
 def _document(report: Report) -> dict[str, Any]:
@@ -85,7 +137,7 @@ def _print(report: Report, *, contents: bool) -> None:
         look.say(f"    and {len(report.problems) - _MOST:,} more; --json lists them all", dim=True)
 
 
-def _sum_up(reports: list[Report], seconds: float) -> None:
+def _sum_up(reports: list[Report], seconds: float, database: list[str]) -> None:
     records = sum(report.records for report in reports)
     broken = sum(not report.ok for report in reports)
     if not reports:
@@ -93,7 +145,9 @@ def _sum_up(reports: list[Report], seconds: float) -> None:
     elif broken:
         look.say(
             f"{broken} of {len(reports)} sessions can't be trusted. Nothing was changed, and nothing of them is "
-            "executed. Keep the files; restore a backup beside them."
+            f"executed. {_KEEP}"
         )
+    elif database:
+        look.say(f"The records can all be read, but no session may be driven in a file like this. {_KEEP}")
     else:
         look.say(f"All {records:,} records are what was written (checked in {seconds:.1f} s).", dim=True)

@@ -26,18 +26,18 @@ def print_waits(given: Given, waits: Sequence[Wait], *, said: Mapping[str, str],
             line(f"  its attempt said: {one_line(said[wait.id])}")
         since = f"{one_line(wait.session)}, {moments.age(wait.opened_at)}"
         line(f"  {since}{f', goes on {moments.age(wait.wake_at)}' if wait.wake_at is not None else ''}", dim=True)
-        line("  " + answer(given, wait))
+        line("  " + answer(given, wait.kind, wait.id, wait.session))
 
 
-def answer(given: Given, wait: Wait) -> str:
+def answer(given: Given, kind: WaitKind, wait: str, session: str) -> str:
     """The command line that answers the wait."""
-    if wait.kind is WaitKind.PARKED:
-        return given.command("resolve", wait.id, tail="happened|did-not-happen|give-up --reason '…'")
-    if wait.kind is WaitKind.CLIENT:
-        return given.command("submit", wait.id, tail="--result JSON")
-    if wait.kind is WaitKind.WORKSPACE:
-        return given.command("resolve", wait.id, "accept")
-    return f"nobody needs to answer; later, {given.command('resume', wait.session)}"
+    if kind is WaitKind.PARKED:
+        return given.command("resolve", wait, tail="happened|did-not-happen|give-up --reason '…'")
+    if kind is WaitKind.CLIENT:
+        return given.command("submit", wait, tail="--result JSON")
+    if kind is WaitKind.WORKSPACE:
+        return given.command("resolve", wait, "accept")
+    return f"nobody needs to answer; later, {given.command('resume', session)}"
 
 
 def _room() -> int | None:

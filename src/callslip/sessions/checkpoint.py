@@ -42,7 +42,10 @@ async def load_state(parts: Parts, session: str) -> SessionState:
 async def _from_checkpoint(parts: Parts, session: str) -> SessionState | None:
     if not isinstance(parts.ledger, Checkpoints):
         return None
-    checkpoint = await parts.ledger.load_checkpoint(session)
+    try:
+        checkpoint = await parts.ledger.load_checkpoint(session)
+    except LogBroken:
+        return None  # its page is damaged; if the log's are too, reading the log says so
     if checkpoint is None or not checkpoint.body.startswith(_FORMAT):
         return None
     kept = checkpoint.body[len(_FORMAT) :]

@@ -8,6 +8,7 @@ and :class:`RawLog`.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -27,6 +28,8 @@ from callslip.sessions.checkpoint import load_items, load_state
 
 PAGE = 10_000
 """Records in memory at once."""
+_ADVICE = re.compile(r" Run `callslip verify`[^.]*\.")
+"""What other commands say of a broken log, and this one need not."""
 _LOOKS = 20
 """How often a session that is written meanwhile is looked at again."""
 
@@ -86,7 +89,7 @@ async def verify(parts: Parts, session: str, *, contents: bool = False, progress
         await check.blobs(contents=contents)
     except CallslipError as error:
         # The storage itself gives out: whatever was found before still stands.
-        check.found("storage", str(error))
+        check.found("storage", _ADVICE.sub("", str(error)))
     check.report.problems.sort(key=lambda problem: problem.seq or head_last(check.report))
     return check.report
 

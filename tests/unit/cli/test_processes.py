@@ -71,7 +71,7 @@ def test_the_second_terminal_is_told_that_the_session_is_busy(project):
     assert "has your message." in project("send", "s", "and then?").stdout
     (project.folder / "go").touch()
     out, _ = project.finish(process, 0)
-    assert out == "You said: and then?\n"
+    assert out == "all done\nYou said: and then?\n"  # the answer of each turn
 
 
 @pytest.mark.requirement("ORCH-04")
@@ -147,14 +147,14 @@ def test_a_worker_drives_what_can_go_on(killed):
     assert lines == [
         {"type": "session", "session": "s", "status": "driving"},
         {"type": "session", "session": "s", "status": "waiting"},
-        {"type": "ended", "drives": 1},
+        {"type": "ended", "drives": 1, "failed": 0},
     ]
     (wait,) = project.json("waits")["waits"]
     project("resolve", wait["id"], "give-up", "--reason", "enough")
     result = project("worker", "--once")
     assert "✓ s  finished" in result.stdout
     assert "1 drive made." in result.stdout
-    assert project.json("worker", "--once") == {"type": "ended", "drives": 0}
+    assert project.json("worker", "--once") == {"type": "ended", "drives": 0, "failed": 0}
 
 
 @pytest.mark.requirement("ORCH-04")

@@ -60,7 +60,7 @@ def test_a_waiting_session_exits_with_3_and_says_how_to_answer(project):
     assert wait["kind"] == WaitKind.CLIENT
     assert wait["arguments"] == {"document": "d"}
     assert f"callslip submit {wait['id']}" in project("waits").stdout
-    assert project.json("waits", "other") == {"waits": [], "errors": []}
+    assert "no session 'other'" in project("waits", "other", code=2).stderr
     (ended,) = [line for line in project.lines("resume", "s", code=3) if line["type"] == "ended"]
     assert [one["id"] for one in ended["waits"]] == [wait["id"]]
     (row,) = project.json("sessions")["sessions"]

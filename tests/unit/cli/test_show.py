@@ -40,7 +40,7 @@ def test_payloads_are_shown_on_request_and_from_blobs(project):
     assert '"size":9000' in shown
     assert re.search(r"result sha256:[0-9a-f]{64}  ", shown)
     next((project.state / "blobs").glob("*/*")).unlink()
-    assert "There is no payload" in project("show", "s", "--payloads").stdout
+    assert "it is not there" in project("show", "s", "--payloads").stdout
 
 
 def test_json_gives_the_records_themselves(project):
