@@ -19,7 +19,7 @@ from callslip.core.events.call_resolved import Verdict
 from callslip.core.result import Effect
 from callslip.core.state import SessionState
 from callslip.core.wait import Wait
-from callslip.errors import LedgerError, UsageError
+from callslip.errors import Busy, LedgerError, UsageError
 from callslip.gate.catalogue import Catalogue
 from callslip.ports.clock import Clock
 from callslip.ports.executor import Executor
@@ -29,10 +29,13 @@ from callslip.ports.policy import Policy
 from callslip.runtime.answers import Answers, Client
 from callslip.runtime.batch import settle_step
 from callslip.runtime.drive import Drive
+from callslip.runtime.execute import IN_CALL
 from callslip.runtime.live import Watch, ignore
 from callslip.runtime.parts import Limits, Parts
 from callslip.sessions import checkpoint
 from callslip.sessions.acquire import acquire
+
+_LOOK = 0.02
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,6 +48,23 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     waits: tuple[Wait, ...]
     """What the session waits for."""
+
+
+class _Held:
+    """A session that dispatches of this process share. ``broken``: a write failed, so it must be taken anew."""
+
+    def __init__(self, drive: Drive) -> None:
+        self.drive = drive
+        self.users = 0
+        self.broken = False
+
+
+def _outside(session: str) -> None:
+    if session in IN_CALL.get():
+        raise UsageError(
+            f"A tool can't drive session {session!r} from within a call of it: it would wait for itself. "
+            "Nothing was executed. Return, and let the loop go on; or use another session."
+        )
 
 
 class Runtime:
@@ -99,7 +119,7 @@ class Runtime:
         )
         self._active: set[str] = set()
         self._driven: dict[str, Drive] = {}
-        self._held: dict[str, Drive] = {}
+        self._held: dict[str, _Held] = {}
         self._parts: Parts | None = None
 
     @property
@@ -160,6 +180,10 @@ class Runtime:
         if session in self._driven:
             self._driven[session].pause()
 
+    def is_active(self, session: str) -> bool:
+        """Whether this runtime drives or holds the session at this moment."""
+        return session in self._active
+
     def run_sync(self, text: str, *, session: str) -> Run:
         """:meth:`run` for code without an event loop; opens and closes the runtime around it."""
 
@@ -205,23 +229,48 @@ class Runtime:
         """
         if not calls:
             return Batch(session=session, step=step, results=(), waits=(), texts=())
-        drive = await self._hold(session)
+        _outside(session)
+        held = await self._hold(session)
+        held.users += 1
         try:
-            await record_step(drive, calls, step=step, visible=self.parts.catalogue.visible(visible))
-            await settle_step(drive)
-            await checkpoint.keep_up(self.parts, drive.state)
-            return await collect(self.parts, drive.state, step)
+            return await self._dispatch(held.drive, calls, step, visible)
         except LedgerError:
-            # What was not written is not known here either: the next dispatch takes the session over from its log.
-            self._held.pop(session, None)
-            self._active.discard(session)
+            # What was not written is not known here either: once nobody uses this hold any more, the next dispatch
+            # takes the session over from its log.
+            held.broken = True
             raise
+        finally:
+            held.users -= 1
+            if held.broken and not held.users:
+                self._held.pop(session, None)
+                self._active.discard(session)
+
+    async def _dispatch(
+        self,
+        drive: Drive,
+        calls: Sequence[Proposal | Mapping[str, Any]],
+        step: str,
+        visible: Iterable[str] | None,
+    ) -> Batch:
+        async with drive.recording:
+            await record_step(drive, calls, step=step, visible=self.parts.catalogue.visible(visible))
+        await settle_step(drive)
+        await checkpoint.keep_up(self.parts, drive.state)
+        return await collect(self.parts, drive.state, step)
 
     async def release(self, session: str) -> None:
-        """Let go of a session that :meth:`dispatch` holds, so that another process may take it."""
-        drive = self._held.pop(session, None)
-        if drive is not None:
-            await self._end_idle(drive)
+        """Let go of a session that :meth:`dispatch` holds, so that another process may take it.
+
+        Raises:
+            Busy: a dispatch of it is under way.
+        """
+        held = self._held.get(session)
+        if held is None:
+            return
+        if held.users:
+            raise Busy(f"A dispatch of session {session!r} is under way in this process. Nothing was written.")
+        del self._held[session]
+        await self._end_idle(held.drive)
 
     # From outside
 
@@ -269,13 +318,18 @@ class Runtime:
         """End what this runtime holds and close its files. Safe to call twice."""
         if self._parts is None:
             return
+        for drive in [*self._driven.values(), *(held.drive for held in self._held.values() if held.users)]:
+            drive.pause()  # what is in the world settles, nothing new begins
+        while self._driven or any(held.users for held in self._held.values()):  # noqa: ASYNC110 - each of them ends in its own way
+            await asyncio.sleep(_LOOK)
         for session in list(self._held):
             with contextlib.suppress(Exception):  # closing must go on; an unreleased session is taken over later
                 await self.release(session)
         parts, self._parts = self._parts, None
         self.__dict__.pop("answers", None)
         await parts.ledger.aclose()
-        parts.owners.close()
+        if not any(context.still_running for context in parts.left_behind):
+            parts.owners.close()  # else the lock says, until this process ends, that something of it still works
         close = getattr(self.settings.model, "aclose", None)
         if close is not None:
             await close()
@@ -290,6 +344,7 @@ class Runtime:
 
     @contextlib.asynccontextmanager
     async def _driving(self, session: str, *, create: bool) -> AsyncIterator[Drive]:
+        _outside(session)
         await self.release(session)
         drive = await self._acquire(session, create=create)
         self._driven[session] = drive
@@ -299,14 +354,15 @@ class Runtime:
             self._active.discard(session)
             del self._driven[session]
 
-    async def _hold(self, session: str) -> Drive:
-        drive = self._held.get(session)
-        if drive is None:
-            drive = await self._acquire(session, create=True)
-            self._held[session] = drive
+    async def _hold(self, session: str) -> _Held:
+        held = self._held.get(session)
+        if held is None:
+            held = self._held[session] = _Held(await self._acquire(session, create=True))
+        elif held.broken:
+            raise Busy(f"Session {session!r} could not be written to, and a dispatch of it still ends. Try again.")
         else:
-            await drive.refresh()
-        return drive
+            await held.drive.refresh()
+        return held
 
     async def _acquire(self, session: str, *, create: bool) -> Drive:
         others = frozenset(self._active)

@@ -102,9 +102,9 @@ class Worker:
         if head.owner is None:
             failed_here = head.status == "failed" and head.session in self._failed
             return head.woken or head.session in due or failed_here
-        me = self._runtime.parts.owners.me()
-        liveness = self._runtime.parts.owners.liveness(head.owner)
-        return head.owner.id != me.id and liveness in {Liveness.LOCK_FREE, Liveness.REBOOTED}
+        if head.owner.id == self._runtime.parts.owners.me().id:
+            return not self._runtime.is_active(head.session)  # a run of this process that broke off
+        return self._runtime.parts.owners.liveness(head.owner) in {Liveness.LOCK_FREE, Liveness.REBOOTED}
 
     def _backs_off(self, head: Head) -> bool:
         failure = self._failed.get(head.session)
@@ -126,6 +126,9 @@ class Worker:
         except CallslipError as error:
             await self._back_off(head)
             self._tell(head.session, f"{error.code}: {error}")
+        except Exception as error:  # noqa: BLE001 - one session's trouble, whatever it is, must not end the worker
+            await self._back_off(head)
+            self._tell(head.session, f"error: {type(error).__name__}: {error}")
         else:
             self._failed.pop(head.session, None)
             self._tell(head.session, run.status)

@@ -46,6 +46,8 @@ def _of(kind):
         return st.sampled_from(parts)
     if origin in (typing.Union, types.UnionType):
         return st.one_of([_of(part) for part in parts])
+    if origin is dict:
+        return st.dictionaries(st.text(max_size=9, alphabet="abc"), _of(parts[1]), max_size=3)
     if origin is tuple:
         return st.lists(_of(parts[0]), max_size=3).map(tuple)
     if isinstance(kind, type) and issubclass(kind, Enum):

@@ -271,11 +271,9 @@ class Histories(RuleBasedStateMachine):
                 self.log.now + 60_100,
                 self.log.now + 10**6,
             ):
-                for ended_here in (None, self.log.now):
-                    conclusion = crash.judge(folded, now=now, ended_here=ended_here)
-                    self.check(place, call, conclusion, now, ended_here)
+                self.check(place, call, crash.judge(folded, now=now), now)
 
-    def check(self, place, call, conclusion, now, ended_here):
+    def check(self, place, call, conclusion, now):
         dangerous = isinstance(conclusion, crash.Again | crash.AskProbe | crash.CompareEvidence)
         assert isinstance(conclusion, crash.Reuse) == call.answered
         if isinstance(conclusion, crash.GateAgain):
@@ -294,7 +292,7 @@ class Histories(RuleBasedStateMachine):
         if dangerous:
             assert call.open_attempt
             assert not call.client
-            assert self.has_ended(call, now, ended_here)
+            assert self.has_ended(call, now)
         if call.open_attempt and call.recovery is Recovery.NEVER and call.risk is not Risk.READ:
             assert isinstance(
                 conclusion,
@@ -304,10 +302,7 @@ class Histories(RuleBasedStateMachine):
             assert call.client
         self.can_be_written(place, call, conclusion)
 
-    def has_ended(self, call, now, ended_here):
-        if ended_here is not None:
-            at_once = call.local or call.recovery is Recovery.IDEMPOTENT
-            return now >= ended_here + (0 if at_once else call.quiet)
+    def has_ended(self, call, now):
         if call.ended_at is None:
             return False
         if call.ended_how == "elsewhere":

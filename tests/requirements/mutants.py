@@ -79,8 +79,8 @@ MUTANTS: Sequence[Mutant] = (
     ),
     Mutant(
         "CALL-02", "required calls are asked for before the tool's own rules", "gate/pipeline.py",
-        "business.check_rules(entry, arguments.value) or business.check_required(entry, case.succeeded)",
-        "business.check_required(entry, case.succeeded) or business.check_rules(entry, arguments.value)",
+        "business.check_rules(entry, canon.parse(arguments.text)) or business.check_required(entry, case.succeeded)",
+        "business.check_required(entry, case.succeeded) or business.check_rules(entry, canon.parse(arguments.text))",
         (f"{PIPELINE}::TestTheOrder",),
     ),
     Mutant(

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from callslip.agent.step import raw_arguments, record
-from callslip.core import canon, fold
+from callslip.core import canon, fold, ids
 from callslip.core.call import CallState
 from callslip.core.event import Stored
 from callslip.core.events.function_call import FunctionCall
@@ -111,6 +111,7 @@ async def record_step(
     Raises:
         StepConflict: the step is there with other calls. StillWaiting: an earlier step has open calls.
     """
+    ids.check_step(step)
     proposals = tuple(proposal(call) for call in calls)
     state = drive.state
     if step in state.steps:

@@ -22,7 +22,7 @@ from callslip.core.state import SessionState
 from callslip.core.wait import WaitKind
 from callslip.errors import EmptyReply, IncompleteReply, ModelError, Moved, UsageError
 from callslip.ports.model import Model, Reply
-from callslip.runtime import batch
+from callslip.runtime import advance, batch
 from callslip.runtime.drive import Drive
 from callslip.sessions.checkpoint import keep_up
 
@@ -72,6 +72,7 @@ async def drive_session(drive: Drive, plan: Plan) -> Ended:
 
 async def _reason_to_end(drive: Drive, plan: Plan, steps: int) -> Ended | None:
     """Settle what is open; then, is there a reason not to ask the model now?"""
+    await advance.close_elapsed(drive)  # or a clock that has rung would wake the session again and again
     if not await _same_workspace(drive, plan):
         return await _end(drive, "waiting", reason="the workspace is not the one the session began in")
     settled = await batch.settle_step(drive)

@@ -95,7 +95,14 @@ def raw_arguments(arguments: object) -> bytes:
     try:
         return canon.canonical(arguments)
     except (ValueError, TypeError):  # NaN, a surrogate, a huge number: keep it as text, and let the gate refuse it
-        return canon.canonical(canon.scrub(str(arguments)))
+        return canon.canonical(canon.scrub(_bounded(arguments)))
+
+
+def _bounded(arguments: object) -> str:
+    try:
+        return str(arguments)
+    except RecursionError:
+        return "(nested too deeply to be shown)"
 
 
 async def _ask(drive: Drive, model: Model, request: Request) -> Reply:

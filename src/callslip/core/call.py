@@ -18,6 +18,15 @@ from callslip.core.events.tool_dispatch import ToolDispatch
 from callslip.core.result import Effect
 
 
+class Driver(msgspec.Struct, frozen=True, kw_only=True):
+    """The process that drove a run."""
+
+    owner: str
+    host: str
+    boot: str
+    process: int
+
+
 class CallState(msgspec.Struct, kw_only=True):
     """One call, from proposal to response."""
 
@@ -28,10 +37,12 @@ class CallState(msgspec.Struct, kw_only=True):
     dispatch: ToolDispatch | None = None
     """The latest T1."""
     dispatch_epoch: int = 0
+    dispatched_by: Driver | None = None
+    """Whose process made the latest attempt."""
     failed: AttemptFailed | None = None
     """Set when the latest attempt ended without a response."""
     ended_seen_at: int | None = None
-    """When a later run began, and with it was seen that the owner of the latest T1 had ended."""
+    """When it was seen that the latest attempt had ended: by its own process, or by a run that found its owner gone."""
     ended_how: str = ""
     parked: CallParked | None = None
     resolved: CallResolved | None = None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import msgspec
 
 from callslip.core.call import CallState
+from callslip.core.fold import HERE
 from callslip.core.result import Effect, Status
 from callslip.core.tool import Recovery, Risk
 
@@ -84,13 +85,12 @@ _ASK_AGAIN = frozenset({"probe_failed", "still_running"})
 """Parked for want of an answer that may come by itself: judged anew at each resume."""
 
 
-def judge(call: CallState, *, now: int, ended_here: int | None = None) -> Conclusion:
+def judge(call: CallState, *, now: int) -> Conclusion:
     """What may be done with a call, by the log alone.
 
     Args:
         call: the folded call.
         now: milliseconds since 1970, UTC.
-        ended_here: when the latest attempt, which ran in this process, was seen to have ended.
     """
     if call.response is not None:
         return Reuse()
@@ -106,10 +106,10 @@ def judge(call: CallState, *, now: int, ended_here: int | None = None) -> Conclu
         return AwaitClient()
     if call.failed is not None and call.failed.effect is Effect.NONE:
         return GateAgain()
-    return _unknown_outcome(call, now, ended_here)
+    return _unknown_outcome(call, now)
 
 
-def _unknown_outcome(call: CallState, now: int, ended_here: int | None) -> Conclusion:
+def _unknown_outcome(call: CallState, now: int) -> Conclusion:
     dispatch = call.dispatch
     assert dispatch is not None
     if dispatch.recovery is Recovery.NEVER:
@@ -120,7 +120,7 @@ def _unknown_outcome(call: CallState, now: int, ended_here: int | None) -> Concl
                 code="timeout" if late else "interrupted",
             )
         return Park(code="unknown_outcome", reason=_unclear(call))
-    until = quiet_until(call, ended_here)
+    until = quiet_until(call)
     if until is None or now < until:
         return WaitUntil(at=until, reason="its earlier attempt may still take effect")
     if dispatch.recovery is Recovery.IDEMPOTENT:
@@ -142,23 +142,22 @@ def _unclear(call: CallState) -> str:
     return f"its attempt failed ({call.failed.code}), and nothing tells whether it took effect"
 
 
-def quiet_until(call: CallState, ended_here: int | None = None) -> int | None:
+def quiet_until(call: CallState) -> int | None:
     """When the latest attempt has provably ended, in milliseconds since 1970; ``None`` when nothing shows it.
 
     Same host: its owner's lock was seen free and its processes gone, and then its quiet period passed, since a
-    request already sent may still arrive. Elsewhere: its deadline and then its quiet period passed. In this process:
-    it came to its end, and then its quiet period passed, except before a repeat that is declared safe in itself.
+    request already sent may still arrive. Elsewhere: its deadline and then its quiet period passed. Its own process
+    saw it end: then its quiet period passed, except before a repeat that is declared safe in itself.
     """
     dispatch = call.dispatch
     assert dispatch is not None
-    if ended_here is not None:
-        at_once = dispatch.local_effect or dispatch.recovery is Recovery.IDEMPOTENT
-        return ended_here + (0 if at_once else dispatch.quiet_ms)
     if call.ended_seen_at is None:
         return None
     if call.ended_how == "elsewhere":
         return dispatch.deadline + dispatch.quiet_ms
-    return call.ended_seen_at + (0 if dispatch.local_effect else dispatch.quiet_ms)
+    seen_by_itself = call.ended_how == HERE and call.failed is not None
+    at_once = dispatch.local_effect or (seen_by_itself and dispatch.recovery is Recovery.IDEMPOTENT)
+    return call.ended_seen_at + (0 if at_once else dispatch.quiet_ms)
 
 
 def after_probe(*, happened: bool | None) -> Conclusion:

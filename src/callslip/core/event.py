@@ -29,7 +29,7 @@ from callslip.core.events.tool_dispatch import ToolDispatch
 from callslip.core.events.user_message import UserMessage
 from callslip.core.events.wait_closed import WaitClosed
 from callslip.core.events.wait_opened import WaitOpened
-from callslip.errors import LogBroken
+from callslip.errors import LogBroken, UsageError
 
 Event = (
     SessionStarted
@@ -91,13 +91,23 @@ _decoder = msgspec.json.Decoder(Record, strict=True)
 
 
 def draft(event: Event, *, at: int, by: str, epoch: int, run: str) -> Draft:
-    """Encode an event. Lone surrogates in any text of it are replaced, so this can't fail on a tool's output."""
+    """Encode an event. Lone surrogates in any text of it are replaced.
+
+    Raises:
+        UsageError: a value of a type that could not be read back. Nothing is ever written that can't be read.
+    """
     record = Record(at=at, by=by, epoch=epoch, event=event, run=run)
     try:
-        return Draft(record=record, text=_encoder.encode(record))
+        text = _encoder.encode(record)
     except UnicodeEncodeError:
-        clean = _scrub(record)
-        return Draft(record=clean, text=_encoder.encode(clean))
+        record = _scrub(record)
+        text = _encoder.encode(record)
+    try:
+        _decoder.decode(text)
+    except msgspec.DecodeError as error:
+        kind = event.__struct_config__.tag
+        raise UsageError(f"A {kind} can't be recorded: {error}. Nothing was written.") from error
+    return Draft(record=record, text=text)
 
 
 def _scrub(value: Any) -> Any:
@@ -105,6 +115,8 @@ def _scrub(value: Any) -> Any:
         return canon.scrub(value)
     if isinstance(value, tuple):
         return tuple(map(_scrub, value))
+    if isinstance(value, dict):
+        return {_scrub(key): _scrub(item) for key, item in value.items()}
     if isinstance(value, msgspec.Struct):
         fields = {name: _scrub(getattr(value, name)) for name in value.__struct_fields__}
         return type(value)(**fields)

@@ -10,7 +10,7 @@ import copy
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from callslip.core.call import CallState, StepState
+from callslip.core.call import CallState, Driver, StepState
 from callslip.core.event import OUTSIDER_EVENTS, Draft, Event, Record, Stored, genesis
 from callslip.core.events.attempt_failed import AttemptFailed
 from callslip.core.events.call_parked import CallParked
@@ -36,8 +36,8 @@ from callslip.errors import LogBroken
 CALLER = "caller"
 """The model name of a dispatcher's steps, whose turns Callslip does not know."""
 
-STILL_RUNNING = "still_running"
-"""``parent_ended`` of a run whose predecessor left processes that are alive: nothing has ended yet."""
+HERE = "here"
+"""How an attempt ended that its own process saw end."""
 
 
 def empty(session: str) -> SessionState:
@@ -85,9 +85,10 @@ def rehearse(state: SessionState, drafts: Sequence[Draft]) -> None:
     for call_id in _touched(state, drafts):
         trial.calls[call_id] = copy.copy(state.calls[call_id])
     trial.step = copy.copy(state.step)
+    trial.steps = {}
     if trial.step is not None:
         trial.step.calls = list(trial.step.calls)
-        trial.steps = {trial.step.step: state.steps.get(trial.step.step, (0, 0))}
+        trial.steps[trial.step.step] = state.steps.get(trial.step.step, (0, 0))
     trial.items, trial.succeeded = [], set()
     trial.waits, trial.wait_opened_at = dict(state.waits), dict(state.wait_opened_at)
     trial.queued = list(state.queued)
@@ -139,12 +140,17 @@ def _run_started(state: SessionState, event: RunStarted, record: Record, seq: in
     state.stop = state.stop and (state.turn_open or bool(state.queued))
     if event.workspace is not None:
         state.workspace, state.workspace_accepted = event.workspace, False
-    if event.parent_ended == STILL_RUNNING:
-        return
     for call in state.calls.values():
-        if call.response is None and call.dispatch is not None and call.ended_seen_at is None:
+        made_by = call.dispatched_by
+        if (
+            call.response is None
+            and call.ended_seen_at is None
+            and made_by is not None
+            and made_by.owner in event.ended
+        ):
             call.ended_seen_at = record.at
-            call.ended_how = event.parent_ended
+            call.ended_how = event.ended[made_by.owner]
+    state.driver = Driver(owner=event.owner, host=event.host, boot=event.boot, process=event.process)
 
 
 def _run_ended(state: SessionState, event: RunEnded, record: Record, seq: int) -> None:
@@ -216,7 +222,7 @@ def _tool_dispatch(state: SessionState, event: ToolDispatch, record: Record, seq
         raise _broken(seq, f"attempt {event.attempt} of {event.call_id} follows attempt {call.attempts}")
     if call.dispatch is not None and call.dispatch.idempotency_key != event.idempotency_key:
         raise _broken(seq, f"attempt {event.attempt} of {event.call_id} has another idempotency key")
-    call.dispatch, call.dispatch_epoch = event, record.epoch
+    call.dispatch, call.dispatch_epoch, call.dispatched_by = event, record.epoch, state.driver
     call.failed = call.parked = call.resolved = call.resolved_seq = None
     call.ended_seen_at, call.ended_how = None, ""
 
@@ -230,6 +236,8 @@ def _attempt_failed(state: SessionState, event: AttemptFailed, record: Record, s
     call = _open_call(state, event.call_id, seq)
     _check_nonce(call, event.attempt, event.nonce, seq)
     call.failed = event
+    if event.ended:
+        call.ended_seen_at, call.ended_how = record.at, HERE
 
 
 def _function_response(state: SessionState, event: FunctionResponse, record: Record, seq: int) -> None:

@@ -33,6 +33,15 @@ def idempotency_key(installation_key: bytes, session: str, call: str, arguments_
     return hmac.new(installation_key, message, hashlib.sha256).hexdigest()[:32]
 
 
+def check_step(step: object) -> None:
+    """Refuse, by :class:`UsageError`, a dispatcher's step that could not be stored faithfully."""
+    if not isinstance(step, str) or not step or len(step) > MAX_SESSION_LENGTH or not step.isprintable():
+        raise UsageError(
+            f"A step is named by 1 to {MAX_SESSION_LENGTH} printable characters; got {step!r:.60}. "
+            "Nothing was written. Give it another name."
+        )
+
+
 def check_session(session: str) -> str:
     """The session id itself, or :class:`UsageError` when it could not be shown or stored faithfully."""
     if not session or len(session) > MAX_SESSION_LENGTH or not session.isprintable() or session != session.strip():

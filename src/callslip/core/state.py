@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from callslip.core.call import CallState, StepState
+from callslip.core.call import CallState, Driver, StepState
 from callslip.core.events.function_call import FunctionCall
 from callslip.core.events.function_response import FunctionResponse
 from callslip.core.events.session_started import WorkspaceIdentity
@@ -50,6 +50,7 @@ class SessionState(msgspec.Struct, kw_only=True):
     """Position of the last record an outsider appended."""
     epoch: int = 0
     run: str | None = None
+    driver: Driver | None = None
     run_open: bool = False
     marker: bool = False
     last_status: str = ""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from callslip.core.result import Status
 from callslip.gate.catalogue import Entry
 from callslip.gate.refusal import Refusal
@@ -15,6 +17,7 @@ def decide(policy: Policy, entry: Entry, arguments: dict[str, Any], session: str
     spec = entry.executor.spec
     try:
         verdict = policy.decide(Question(session=session, requester=requester, tool=spec, arguments=arguments))
+        verdict = msgspec.structs.replace(verdict, rules=tuple(map(str, verdict.rules)), reason=str(verdict.reason))
     except Exception as error:  # noqa: BLE001 - whatever the engine did, it did not allow
         return Refusal(
             status=Status.PERMISSION_DENIED,

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from callslip.core import canon
 from callslip.core.events.model_requested import VisibleTool
 from callslip.gate import access, approval, business
 from callslip.gate.arguments import Arguments, read_arguments
@@ -54,7 +55,7 @@ def judge(case: Case, catalogue: Catalogue, policy: Policy) -> Passed | Refusal:
     arguments = read_arguments(case.arguments, entry)
     if isinstance(arguments, Refusal):
         return arguments
-    refusal = business.check_rules(entry, arguments.value) or business.check_required(entry, case.succeeded)
+    refusal = business.check_rules(entry, canon.parse(arguments.text)) or business.check_required(entry, case.succeeded)
     if refusal is not None:
         return refusal
     verdict = access.decide(policy, entry, arguments.value, case.session, case.requester)

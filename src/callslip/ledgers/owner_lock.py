@@ -81,7 +81,7 @@ class OwnerLocks:
         except FileNotFoundError:
             return False
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)  # shared: two who look must not take each other for it
         except BlockingIOError:
             return True
         finally:

@@ -100,8 +100,9 @@ def _change(head: Head, drafts: Sequence[Draft], *, outsider: bool) -> Change:
         elif isinstance(event, RunStarted):
             status = "running"
         elif isinstance(event, RunEnded):
-            # The run has folded everything up to this append, or the append is refused as Moved.
-            status, owner, woken = event.status, None, False
+            # The run has folded everything up to this append, or the append is refused as Moved; but one that failed
+            # may have left what came meanwhile undone.
+            status, owner, woken = event.status, None, woken and event.status == "failed"
     after = msgspec.structs.replace(
         head,
         seq=seq,

@@ -10,6 +10,7 @@ nothing by itself: the database is opened anew and each job looks whether it too
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import fcntl
 import os
 import sqlite3
@@ -68,7 +69,8 @@ class Writer:
         self._connect = connect
         self._connection: Connection | None = open_ledger(path, connect)
         self._lock_fd = os.open(path.with_suffix(".lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-        self._incoming: deque[_Job] = deque()
+        self._incoming: dict[asyncio.AbstractEventLoop, list[_Job]] = {}
+        self._process = os.getpid()
         self._ready: deque[_Job] = deque()
         self._condition = threading.Condition()
         self._committing = threading.Lock()
@@ -79,32 +81,36 @@ class Writer:
 
     async def submit(self, work: Work) -> Any:
         """Run the work in a transaction and give its result once that is durable."""
+        if os.getpid() != self._process:
+            raise LedgerUnavailable(
+                "The ledger was opened by the process this one was forked from. Nothing was written. "
+                "Make a Runtime after the fork."
+            )
         loop = asyncio.get_running_loop()
         job = _Job(work, loop)
-        if not self._incoming:
-            # Handed over at the end of this pass of the loop, so that tasks running now share the commit.
-            loop.call_soon(self._hand_over)
-        self._incoming.append(job)
+        with self._condition:
+            if loop not in self._incoming:
+                # Handed over at the end of this pass of the loop, so that tasks running now share the commit.
+                self._incoming[loop] = []
+                loop.call_soon(self._hand_over, loop)
+            self._incoming[loop].append(job)
         return await job.future  # a waiter that is cancelled leaves; the write stands all the same
 
-    def _hand_over(self) -> None:
+    def _hand_over(self, loop: asyncio.AbstractEventLoop) -> None:
         with self._condition:
+            jobs = self._incoming.pop(loop)
             if self._closing:
-                while self._incoming:
-                    job = self._incoming.popleft()
+                for job in jobs:
                     job.error = LedgerUnavailable("The ledger was closed. Nothing was written.")
-                    job.deliver()
-                return
-            jobs = list(self._incoming)
-            self._incoming.clear()
-            if self._ready or not self._take_turn():
+            elif self._ready or not self._take_turn():
                 self._ready.extend(jobs)
                 self._condition.notify()
                 return
-        try:
-            self._commit(jobs)
-        finally:
-            self._committing.release()
+        if not self._closing:
+            try:
+                self._commit(jobs)
+            finally:
+                self._committing.release()
         _run_all([job.deliver for job in jobs])
 
     def _take_turn(self) -> bool:
@@ -113,7 +119,7 @@ class Writer:
             return False
         try:
             fcntl.flock(self._lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        except OSError:  # held by another process; or broken, and the thread will say so
             self._committing.release()
             return False
         return True
@@ -123,10 +129,10 @@ class Writer:
         with self._condition:
             self._closing = True
             self._condition.notify()
-        self._thread.join()
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        if self._process == os.getpid():
+            self._thread.join()
+        with self._committing:
+            self._discard()
         os.close(self._lock_fd)
 
     def _serve(self) -> None:
@@ -134,14 +140,25 @@ class Writer:
             with self._condition:
                 while not self._ready and not self._closing:
                     self._condition.wait()
-                if not self._ready:
-                    return
-                jobs = list(self._ready)
-                self._ready.clear()
-            with self._committing:
-                fcntl.flock(self._lock_fd, fcntl.LOCK_EX)
-                self._commit(jobs)
+            with self._committing:  # taken before the jobs, so that the loop can't overtake them
+                with self._condition:
+                    jobs = list(self._ready)
+                    self._ready.clear()
+                if not jobs:
+                    if self._closing:
+                        return
+                    continue
+                self._lock_and_commit(jobs)
             _deliver(jobs)
+
+    def _lock_and_commit(self, jobs: Sequence[_Job]) -> None:
+        try:
+            fcntl.flock(self._lock_fd, fcntl.LOCK_EX)
+        except OSError as error:
+            for job in jobs:
+                job.error = translate(error, self._path)
+            return
+        self._commit(jobs)
 
     def _commit(self, jobs: Sequence[_Job]) -> None:
         """Run the jobs in one transaction, holding the lock between processes; each job gets its result or error."""
@@ -149,6 +166,7 @@ class Writer:
         try:
             self._transaction(jobs)
         except BaseException as error:  # noqa: BLE001 - a waiter must always hear of it
+            self._discard()  # with whatever was open in it: nobody else may be locked out
             for job in jobs:
                 job.error = job.error or error
         finally:
@@ -164,18 +182,19 @@ class Writer:
                     job.result = job.work.run(connection)
                 except CallslipError as refusal:
                     job.error = refusal
-        except (sqlite3.Error, OSError) as error:
+        except LedgerError as error:  # it could not be opened
+            for job in jobs:
+                job.error = error
+            return
+        except Exception as error:  # noqa: BLE001 - a value that SQLite can't hold is as bad as a disk that can't write
             self._discard()
             if len(jobs) == 1:
-                jobs[0].error = translate(error, self._path)
+                known = isinstance(error, sqlite3.Error | OSError)
+                jobs[0].error = translate(error, self._path) if known else error
                 return
             for job in jobs:  # one of them can't be written: find out which, sparing the others
                 job.error = None
                 self._transaction([job])
-            return
-        except LedgerError as error:
-            for job in jobs:
-                job.error = error
             return
         if all(job.error is not None for job in jobs):
             connection.execute("rollback")
@@ -240,7 +259,7 @@ def _deliver(jobs: Sequence[_Job]) -> None:
     for job in jobs:
         by_loop.setdefault(job.loop, []).append(job.deliver)
     for loop, deliveries in by_loop.items():
-        if not loop.is_closed():
+        with contextlib.suppress(RuntimeError):  # a loop that was closed meanwhile has no waiters any more
             loop.call_soon_threadsafe(_run_all, deliveries)
 
 

@@ -68,11 +68,6 @@ class Context:
         """Whether a thread of this call, or a coroutine left behind, is running."""
         return self._running > 0
 
-    @property
-    def never_began(self) -> bool:
-        """Whether the call still waits for a thread: nothing of it has run."""
-        return self._queued
-
     def wait_for_thread(self) -> None:
         """The tool is synchronous and begins once a thread is free. Called by the executor."""
         self._queued = True
@@ -87,14 +82,25 @@ class Context:
         with self._lock:
             self._running -= 1
 
-    def abandon(self, on_late: Callable[[Any, BaseException | None], None]) -> None:
-        """Stop awaiting; a thread that ends later reports its result or error to ``on_late``, in that thread."""
+    @property
+    def _given_up(self) -> bool:
+        return self._abandoned is not None
+
+    def abandon(self, on_late: Callable[[Any, BaseException | None], None]) -> bool:
+        """Stop awaiting; a thread that ends later reports its result or error to ``on_late``, in that thread.
+
+        Returns:
+            Whether the call has begun. If not, it never will.
+        """
         with self._lock:
             self._abandoned = on_late
+            return not self._queued
 
     def in_thread(self, function: Callable[[], Any]) -> Any:
         """Run a synchronous tool's body in the current thread, so that its end is seen even when abandoned."""
         with self._lock:
+            if self._given_up:  # nobody waits any more, and it was recorded that nothing happened
+                raise ToolFailed("The call was given up before a thread was free for it.", code="cancelled")
             self._running += 1
             self._queued = False
         value, error = None, None

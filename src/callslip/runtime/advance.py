@@ -15,7 +15,7 @@ from callslip.core.tool import Risk
 from callslip.core.wait import WaitKind
 from callslip.errors import Moved
 from callslip.runtime import recover
-from callslip.runtime.dispatch import NOTHING, Attempted, again, dispatch
+from callslip.runtime.dispatch import again, dispatch
 from callslip.runtime.drive import Drive
 from callslip.runtime.live import Waiting
 
@@ -39,33 +39,27 @@ def actionable(drive: Drive, call: CallState, *, first: bool) -> bool:
 
 async def advance(drive: Drive, call: CallState, stop: asyncio.Future[None]) -> None:
     """Act until the call is answered or waits."""
-    ended_here: int | None = None
     for round_ in range(crash.MAX_ATTEMPTS * 4):
         try:
-            made = await _act(drive, call, stop, ended_here=ended_here, round_=round_)
+            if not await _act(drive, call, stop, round_):
+                return
         except Moved:
             continue  # somebody outside was quicker; what they said is folded now
-        if made is None:
-            return
-        if made.begun:
-            ended_here = drive.parts.clock.now() if made.ended else None
     reason = "it could not be brought to an end in many tries"
     await recover.park(drive, call, crash.Park(code="attempts_exhausted", reason=reason))
 
 
-async def _act(
-    drive: Drive, call: CallState, stop: asyncio.Future[None], *, ended_here: int | None, round_: int
-) -> Attempted | None:
+async def _act(drive: Drive, call: CallState, stop: asyncio.Future[None], round_: int) -> bool:
     """Ask the crash table once and do what it says.
 
     Returns:
-        ``None`` when nothing is left to do now; else the attempt that was made here, if any was.
+        Whether it should be asked again.
 
     Raises:
         Moved: an outsider's record came in; judge again.
     """
     judged = drive.state.outsider_seq
-    conclusion = crash.judge(call, now=drive.parts.clock.now(), ended_here=ended_here)
+    conclusion = crash.judge(call, now=drive.parts.clock.now())
     match conclusion:
         case crash.GateAgain():
             return await dispatch(drive, call, stop)
@@ -80,39 +74,38 @@ async def _act(
         case crash.SettleByVerdict():
             await recover.settle_by_verdict(drive, call, judged)
         case crash.WaitUntil():
-            return NOTHING if await _wait(drive, call, conclusion, stop) else None
+            return await _wait(drive, call, conclusion, stop)
         case crash.Reuse() | crash.AwaitVerdict() | crash.AwaitClient():
-            return None
+            return False
         case crash.Park():
             pass
     if isinstance(conclusion, crash.Park):
         await recover.park(drive, call, conclusion)
-        return None
-    return NOTHING
+        return False
+    return True
 
 
-async def _again(
-    drive: Drive, call: CallState, stop: asyncio.Future[None], round_: int, judged: int
-) -> Attempted | None:
-    """Repeat, within the run's own measure; ``None`` when the call was parked, or left to the next run, instead."""
+async def _again(drive: Drive, call: CallState, stop: asyncio.Future[None], round_: int, judged: int) -> bool:
+    """Repeat, within the run's own measure; false when the call was parked, or left to the next run, instead."""
     if not await recover.can_act(drive, call):
         await recover.park(drive, call, recover.GONE)
-        return None
+        return False
     assert call.dispatch is not None
     if stop.done() or drive.state.stop or drive.paused:
-        return None
+        return False
     made_here = round_ if call.dispatch_epoch == drive.epoch else 0
     if made_here >= drive.parts.limits.in_run_attempts and call.dispatch.risk is Risk.READ:
         await recover.settle(drive, call, crash.EXHAUSTED, judged)
-        return None
+        return False
     if made_here >= drive.parts.limits.in_run_attempts:
         await recover.park(
             drive, call, crash.Park(code="attempts_exhausted", reason=f"{call.attempts} attempts ended unclear")
         )
-        return None
+        return False
     if made_here:
         await drive.parts.clock.sleep(_PAUSE * 2 ** (made_here - 1))
-    return await again(drive, call, stop, judged, recover.closing(drive, call.call.call_id))
+    await again(drive, call, stop, judged, recover.closing(drive, call.call.call_id))
+    return True
 
 
 async def _wait(drive: Drive, call: CallState, until: crash.WaitUntil, stop: asyncio.Future[None]) -> bool:
@@ -150,11 +143,13 @@ async def _wait(drive: Drive, call: CallState, until: crash.WaitUntil, stop: asy
     return False
 
 
-def elapsed(drive: Drive) -> list[WaitClosed]:
-    """Time waits that are over."""
+async def close_elapsed(drive: Drive) -> None:
+    """Close the time waits that are over."""
     now = drive.parts.clock.now()
-    return [
+    over = [
         WaitClosed(wait_id=wait.wait_id, how="elapsed", actor="clock")
         for wait in drive.state.waits.values()
         if wait.kind is WaitKind.TIME and wait.wake_at is not None and wait.wake_at <= now
     ]
+    if over:
+        await drive.append(*over)

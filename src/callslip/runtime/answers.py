@@ -7,7 +7,7 @@ judges again. The one that comes second finds the wait closed and is told so.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
@@ -77,6 +77,8 @@ class Answers:
         """
         if not reason.strip():
             raise UsageError("A verdict needs a reason: it stays in the log. Nothing was written.")
+        if verdict not in get_args(Verdict):
+            raise UsageError(f"{verdict!r} is no verdict. Nothing was written. Say {', '.join(get_args(Verdict))}.")
         row = await self._wait(wait_id)
         kept = await self._json(result) if verdict == "happened" else None
         failpoint.hit("resolve.before")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 
 from callslip.runtime import advance
-from callslip.runtime.drive import Drive
+from callslip.runtime.drive import Drive, finished
 
 Running = dict[str, asyncio.Task[None]]
 
@@ -21,9 +21,7 @@ async def settle_step(drive: Drive) -> bool:
 
 
 async def _settle_step(drive: Drive) -> bool:
-    waits_over = advance.elapsed(drive)
-    if waits_over:
-        await drive.append(*waits_over)
+    await advance.close_elapsed(drive)
     stop: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     running: Running = {}
     tried: set[str] = set()
@@ -52,8 +50,8 @@ async def _until_at_rest(drive: Drive, running: Running, tried: set[str], stop: 
             drive.changed.clear()
             for call_id, task in [(call_id, task) for call_id, task in running.items() if task.done()]:
                 del running[call_id]
-                error = task.exception()  # looked at in every task, or asyncio says that one was lost
-                failure = failure or error
+                # Looked at in every task, or asyncio says that one was lost.
+                failure = failure or (asyncio.CancelledError() if task.cancelled() else task.exception())
             if (failure is not None or drive.state.stop) and not stop.done():
                 stop.set_result(None)  # no new attempts; those in the world are awaited and recorded
             if failure is None and not drive.paused:
@@ -65,11 +63,12 @@ async def _until_at_rest(drive: Drive, running: Running, tried: set[str], stop: 
 
 
 async def _abandon(running: Running) -> None:
-    """We were cancelled: pass it on. Each task still records what it has dispatched before it ends."""
+    """We were cancelled, or one of them failed: pass it on, and wait until each has recorded what it dispatched."""
+    if not running:
+        return
     for task in running.values():
         task.cancel()
-    if running:
-        await asyncio.wait(running.values())
+    await finished(asyncio.ensure_future(asyncio.wait(running.values())))
     for task in running.values():
         if not task.cancelled():
-            task.exception()
+            task.exception()  # looked at, or asyncio says that one was lost

@@ -8,10 +8,12 @@ decides at the next resume.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any
 
+import anyio
 import msgspec
 
 from callslip import failpoint
@@ -19,6 +21,7 @@ from callslip.core import canon, ids
 from callslip.core.call import CallState
 from callslip.core.event import draft
 from callslip.core.events.attempt_failed import AttemptFailed
+from callslip.core.events.function_response import FunctionResponse
 from callslip.core.events.late_outcome import LateOutcome
 from callslip.core.events.tool_dispatch import Evidence, ToolDispatch
 from callslip.core.events.wait_closed import WaitClosed
@@ -27,14 +30,14 @@ from callslip.core.plain import to_plain
 from callslip.core.result import Effect, Status
 from callslip.core.tool import ToolSpec
 from callslip.core.wait import WaitKind
-from callslip.errors import CommitUnknown, LedgerError, LedgerUnavailable, Moved, ToolFailed
+from callslip.errors import CallslipError, CommitUnknown, LedgerUnavailable, Moved, ToolFailed, UsageError
 from callslip.gate.catalogue import Entry
 from callslip.gate.pipeline import Case, Passed, judge
 from callslip.gate.refusal import Refusal
 from callslip.ports.context import Context
 from callslip.runtime import outcome, payloads
 from callslip.runtime.claims import keys
-from callslip.runtime.drive import Drive
+from callslip.runtime.drive import Drive, finished
 from callslip.runtime.execute import execute
 from callslip.runtime.live import Partial, Progress
 
@@ -46,30 +49,19 @@ CANCELLED = Refusal(
 )
 
 
-class Attempted(msgspec.Struct, frozen=True, kw_only=True):
-    """What this process knows of the attempt it made. ``ended`` is false when something of it still runs."""
-
-    ended: bool
-    begun: bool = True
-    """False when no attempt was made."""
-
-
-NOTHING = Attempted(ended=True, begun=False)
-
-
-async def dispatch(drive: Drive, call: CallState, stop: asyncio.Future[None]) -> Attempted | None:
+async def dispatch(drive: Drive, call: CallState, stop: asyncio.Future[None]) -> bool:
     """Judge the call by today's gate, and make one attempt if it passes. Its fate is in the log afterwards.
 
-    ``None`` when the run is being paused: the call is left to the next one.
+    False when the run is being paused: the call is left to the next one.
     """
     while True:
         if drive.paused:
-            return None
+            return False
         judged = drive.state.outsider_seq
         verdict = await _judge(drive, call)
         if isinstance(verdict, Refusal):
             await drive.append(outcome.refused(call, verdict, drive.parts))
-            return NOTHING
+            return True
         claims = keys(verdict.entry.executor.spec.claims, verdict.arguments.value)
         async with drive.parts.claims.holding(claims) as waited:
             if waited:  # the world has moved on meanwhile: ask the gate again before anything happens
@@ -78,9 +70,10 @@ async def dispatch(drive: Drive, call: CallState, stop: asyncio.Future[None]) ->
                 if isinstance(verdict, Refusal) or drive.paused:
                     continue
             try:
-                return await _attempt(drive, call, verdict, claims, stop, judged)
+                await _attempt(drive, call, verdict, claims, stop, judged)
             except Moved:  # an outsider said something since it was judged: judge again
                 continue
+            return True
 
 
 async def _judge(drive: Drive, call: CallState) -> Passed | Refusal:
@@ -106,13 +99,19 @@ async def _attempt(
     claims: tuple[str, ...],
     stop: asyncio.Future[None],
     judged: int,
-) -> Attempted:
+) -> None:
     executor = passed.entry.executor
     try:
-        evidence = await executor.prepare(passed.arguments.value)
-    except Exception as error:  # noqa: BLE001 - a look that failed: nothing has happened, and the model may be told
+        with anyio.fail_after(executor.spec.timeout_ms / 1000):
+            # Each reader of the arguments gets its own, so that what is executed is what T1 says.
+            evidence = await executor.prepare(canon.parse(passed.arguments.text))
+        _check_evidence(evidence)
+    except BaseException as error:
+        if drive.cancelling():
+            raise
+        # A look that failed, or cancelled itself: nothing has happened, and the model may be told.
         await drive.append(outcome.refused(call, _unprepared(error, executor.spec), drive.parts))
-        return NOTHING
+        return
     t1 = await _t1(drive, call, passed, evidence, claims)
     if executor.spec.client_owned:
         failpoint.hit("dispatch.before")
@@ -120,14 +119,19 @@ async def _attempt(
             wait_id=ids.random_id("wait"), kind=WaitKind.CLIENT, reason="its client runs it", call_id=t1.call_id
         )
         await drive.append(t1, wait, judged=judged)
-        return NOTHING
-    work = _from_t1(drive, passed.entry, t1, passed.arguments.value, stop, judged)
-    return await _shielded(work, stop)
+        return
+    work = _from_t1(drive, passed.entry, t1, canon.parse(passed.arguments.text), stop, judged)
+    await _shielded(work, stop)
+
+
+def _check_evidence(evidence: Evidence | None) -> None:
+    if evidence is not None and not all(isinstance(text, str) for text in msgspec.structs.astuple(evidence)):
+        raise ToolFailed("Its evidence names no target, or no digests.", code="prepare_failed")
 
 
 async def again(
     drive: Drive, call: CallState, stop: asyncio.Future[None], judged: int, closing: Sequence[WaitClosed]
-) -> Attempted:
+) -> None:
     """Repeat a dispatched call whose outcome is unknown, as declared safe: same key, same arguments, new attempt.
 
     The caller has made sure, with :func:`recorded`, that the tool of today can still take it. ``closing`` ends what the
@@ -135,16 +139,16 @@ async def again(
     """
     dispatch, entry, arguments = await recorded(drive, call)
     assert entry is not None
-    t1 = msgspec.structs.replace(
-        dispatch,
-        attempt=dispatch.attempt + 1,
-        nonce=secrets.token_hex(8),
-        tool_version=entry.executor.version,
-        deadline=drive.parts.clock.now() + entry.executor.spec.timeout_ms,
-    )
     failed = [] if call.failed is not None else [_interrupted(call)]
     async with drive.parts.claims.holding(dispatch.claims):
-        return await _shielded(_from_t1(drive, entry, t1, arguments, stop, judged, repeated=[*closing, *failed]), stop)
+        t1 = msgspec.structs.replace(
+            dispatch,
+            attempt=dispatch.attempt + 1,
+            nonce=secrets.token_hex(8),
+            tool_version=entry.executor.version,
+            deadline=drive.parts.clock.now() + entry.executor.spec.timeout_ms,
+        )
+        await _shielded(_from_t1(drive, entry, t1, arguments, stop, judged, repeated=[*closing, *failed]), stop)
 
 
 async def _from_t1(
@@ -156,16 +160,15 @@ async def _from_t1(
     judged: int,
     *,
     repeated: Sequence[WaitClosed | AttemptFailed] | None = None,
-) -> Attempted:
+) -> None:
     """Commit T1, then go into the world; unless a stop came in that very moment."""
     failpoint.hit("dispatch.before")
     await drive.append(*(repeated or ()), t1, judged=judged)
     failpoint.hit("dispatch.after")
     if not stop.done():
-        return await _effect(drive, entry, t1, arguments, stop)
-    if repeated is None:  # of a repeated call the earlier attempt may have had its effect: the next run repeats it
+        await _effect(drive, entry, t1, arguments, stop)
+    elif repeated is None:  # of a repeated call the earlier attempt may have had its effect: the next run repeats it
         await drive.append(outcome.unstarted(t1))
-    return Attempted(ended=True)
 
 
 async def recorded(drive: Drive, call: CallState) -> tuple[ToolDispatch, Entry | None, dict[str, Any]]:
@@ -215,7 +218,7 @@ async def _t1(
 
 async def _effect(
     drive: Drive, entry: Entry, t1: ToolDispatch, arguments: Mapping[str, Any], stop: asyncio.Future[None]
-) -> Attempted:
+) -> None:
     """Execute and settle. From here on the call is in the world: whatever comes, it is recorded."""
     clock = drive.parts.clock
     context = context_for(drive, t1)
@@ -234,16 +237,35 @@ async def _effect(
         artifacts=context.artifacts,
         duration_ms=round((clock.monotonic() - began) * 1000),
     )
+    if isinstance(event, AttemptFailed):
+        event = msgspec.structs.replace(event, ended=not context.still_running)
     failpoint.hit("settle.before")
     try:
-        await drive.append(event)
+        await _record(drive, t1, event)
     except (LedgerUnavailable, CommitUnknown) as error:
         raise type(error)(
             f"{t1.tool} was dispatched and has ended, but its outcome could not be recorded: {error} "
             "The outcome was shown to nobody; the next run finds out what became of the call."
         ) from error
     failpoint.hit("settle.after")
-    return Attempted(ended=not context.still_running)
+
+
+async def _record(drive: Drive, t1: ToolDispatch, event: FunctionResponse | AttemptFailed) -> None:
+    """T2; or, when what the tool gave can't stand in a record, the fact that nobody can tell."""
+    try:
+        await drive.append(event)
+    except UsageError as error:
+        await drive.append(
+            AttemptFailed(
+                call_id=t1.call_id,
+                attempt=t1.attempt,
+                nonce=t1.nonce,
+                effect=Effect.UNKNOWN,
+                code="result_unusable",
+                ended=True,
+                internal=drive.parts.redactor.clean(str(error)),
+            )
+        )
 
 
 def context_for(drive: Drive, t1: ToolDispatch) -> Context:
@@ -264,22 +286,14 @@ def context_for(drive: Drive, t1: ToolDispatch) -> Context:
     )
 
 
-async def _shielded(work: Any, stop: asyncio.Future[None]) -> Attempted:
+async def _shielded(work: Coroutine[Any, Any, None], stop: asyncio.Future[None]) -> None:
     """Await work that must converge: a cancellation asks it to stop, waits for its record, then goes its way."""
-    task = asyncio.ensure_future(work)
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
+
+    def ask_to_stop() -> None:
         if not stop.done():
             stop.set_result(None)
-        while not task.done():
-            try:
-                await asyncio.wait([task])
-            except asyncio.CancelledError:
-                continue
-        if not task.cancelled() and task.exception() is not None:
-            raise task.exception() from None
-        raise
+
+    await finished(asyncio.ensure_future(work), ask_to_stop)
 
 
 def _late_recorder(drive: Drive, t1: ToolDispatch) -> Any:
@@ -302,6 +316,11 @@ def _keep(task: asyncio.Task[None]) -> None:
 
 
 async def _record_late(drive: Drive, t1: ToolDispatch, value: Any, error: BaseException | None) -> None:
+    with contextlib.suppress(CallslipError):  # nothing rests on it: the call is settled or parked without it
+        await _append_late(drive, t1, value, error)
+
+
+async def _append_late(drive: Drive, t1: ToolDispatch, value: Any, error: BaseException | None) -> None:
     parts = drive.parts
     text = parts.redactor.clean_json(canon.canonical(to_plain(value).value))
     event = LateOutcome(
@@ -319,8 +338,6 @@ async def _record_late(drive: Drive, t1: ToolDispatch, value: Any, error: BaseEx
             await parts.ledger.decide(drive.session, [record], expected=head.seq)
         except Moved:
             continue
-        except LedgerError:
-            return  # nothing rests on a late outcome; the call is settled or parked without it
         return
 
 
@@ -335,10 +352,10 @@ def _interrupted(call: CallState) -> AttemptFailed:
     )
 
 
-def _unprepared(error: Exception, spec: ToolSpec) -> Refusal:
+def _unprepared(error: BaseException, spec: ToolSpec) -> Refusal:
     if isinstance(error, ToolFailed):
         status = Status.NOT_FOUND if error.not_found else Status.FATAL_ERROR
-        return Refusal(status=status, code=error.tool_code, message=str(error), retryable=error.can_retry)
+        return Refusal(status=status, code=str(error.tool_code), message=str(error), retryable=bool(error.can_retry))
     return Refusal(
         status=Status.FATAL_ERROR,
         code="prepare_failed",

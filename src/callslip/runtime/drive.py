@@ -4,15 +4,36 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import TypeVar
 
 from callslip.core import fold
-from callslip.core.event import Event, Stored, draft
+from callslip.core.event import Draft, Event, Stored, draft
 from callslip.core.events.run_ended import RunEnded
 from callslip.core.state import SessionState
-from callslip.errors import Moved
+from callslip.errors import LedgerUnavailable, Moved
 from callslip.runtime.live import Recorded
 from callslip.runtime.parts import Parts
+
+T = TypeVar("T")
+
+
+async def finished(task: asyncio.Future[T], on_cancel: Callable[[], None] | None = None) -> T:
+    """The task's result, awaited to its end whatever happens to the caller; a cancellation is raised after it.
+
+    However often the caller is cancelled meanwhile: a scope may do so at every pass of the loop.
+    """
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError as error:
+            if cancelled is None and on_cancel is not None:
+                on_cancel()
+            cancelled = error
+    if cancelled is not None and (task.cancelled() or task.exception() is None):
+        raise cancelled
+    return task.result()
 
 
 class Drive:
@@ -30,6 +51,8 @@ class Drive:
         self.paused = False
         self._owner = owner
         self._taking = asyncio.Lock()
+        self.recording = asyncio.Lock()
+        """Held while a dispatcher's step is taken into the log: two of them at once would contradict each other."""
         self.settling = asyncio.Lock()
         """Held while the open calls are being settled: two hands on one call would dispatch it twice."""
 
@@ -49,6 +72,11 @@ class Drive:
         """
         at = self.parts.clock.now()
         drafts = [draft(event, at=at, by=self._owner, epoch=self.epoch, run=self.run) for event in events]
+        # A caller that is cancelled leaves only when the fate of its write is known and folded: the next append is
+        # rehearsed against it.
+        return await finished(asyncio.ensure_future(self._append(drafts, judged)))
+
+    async def _append(self, drafts: Sequence[Draft], judged: int | None) -> Sequence[Stored]:
         while True:
             folded = self.state.outsider_seq
             if judged is not None and judged < folded:
@@ -61,6 +89,12 @@ class Drive:
                 continue
             await self._take(stored)
             return stored
+
+    @staticmethod
+    def cancelling() -> bool:
+        """Whether somebody cancels the current task, rather than a tool having cancelled itself."""
+        task = asyncio.current_task()
+        return task is not None and task.cancelling() > 0
 
     def pause(self) -> None:
         """Begin nothing new in this run, and end it at the next boundary."""
@@ -117,8 +151,9 @@ class Drive:
     async def _listen(self) -> None:
         ledger, seen = self.parts.ledger, None
         while True:
-            version = await ledger.version()
-            if version != seen:
-                seen = version
-                await self.refresh()
+            with contextlib.suppress(LedgerUnavailable):  # the next append will say so, if it lasts
+                version = await ledger.version()
+                if version != seen:
+                    seen = version
+                    await self.refresh()
             await asyncio.sleep(self.parts.limits.poll)

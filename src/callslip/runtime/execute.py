@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from typing import Any
 
 from callslip import failpoint
@@ -13,6 +14,9 @@ from callslip.ports.context import Context
 from callslip.ports.executor import Executor
 from callslip.runtime.outcome import Attempt, Raised, Returned, Stopped, TimedOut
 from callslip.runtime.parts import Parts
+
+IN_CALL: ContextVar[frozenset[str]] = ContextVar("callslip_sessions_in_call", default=frozenset())
+"""Sessions of which the current code runs inside a call."""
 
 OnLate = Callable[[Any, BaseException | None], None]
 
@@ -55,15 +59,15 @@ async def _ended(
         if work.done():
             return work.result()
         context.cancel()
-        context.abandon(on_late)
+        began = context.abandon(on_late)
         await _cancel(parts, work, context, on_late)
-        began = not context.never_began
         return TimedOut(began=began) if timer.done() else Stopped(began=began)
     finally:
         timer.cancel()
 
 
 async def _run(executor: Executor, arguments: Mapping[str, Any], context: Context) -> Attempt:
+    IN_CALL.set(IN_CALL.get() | {context.session})  # in this task's own context
     try:
         return Returned(value=await executor.run(arguments, context))
     except asyncio.CancelledError:

@@ -133,7 +133,7 @@ def effect_of(dispatch: ToolDispatch, attempt: Attempt) -> Effect:
     unknown.
     """
     if isinstance(attempt, Raised) and isinstance(attempt.error, ToolFailed):
-        return Effect(attempt.error.effect)
+        return Effect(attempt.error.effect) if attempt.error.effect in set(Effect) else Effect.UNKNOWN
     if isinstance(attempt, TimedOut | Stopped) and not attempt.began:
         return Effect.NONE
     return Effect.NONE if dispatch.risk is Risk.READ else Effect.UNKNOWN
@@ -144,7 +144,9 @@ def _describe(attempt: Attempt) -> tuple[Status, str, str, bool]:
     if isinstance(attempt, Raised) and isinstance(attempt.error, ToolFailed):
         error = attempt.error
         status = Status.RETRYABLE_ERROR if error.can_retry else Status.FATAL_ERROR
-        return (Status.NOT_FOUND if error.not_found else status), error.tool_code, str(error), error.can_retry
+        if error.not_found:
+            status = Status.NOT_FOUND
+        return status, str(error.tool_code), str(error), bool(error.can_retry)
     if isinstance(attempt, Raised):
         # CALL-07: an exception's text may hold paths, hosts or secrets; the model gets its kind and nothing else.
         message = f"The tool failed unexpectedly ({type(attempt.error).__name__}). The details are in the log."
@@ -170,7 +172,7 @@ async def success(
     artifacts: Sequence[tuple[BlobRef, bytes]] = (),
 ) -> FunctionResponse:
     """The settled response of a call that did what it should: normalised, checked, redacted, cut, stored."""
-    result = value if isinstance(value, ToolResult) else ToolResult(structured=value)
+    result = _plain_result(value) if isinstance(value, ToolResult) else ToolResult(structured=value)
     plain = to_plain(result.structured)
     notes = list(plain.notes)
     if output is not None:
@@ -200,6 +202,17 @@ async def success(
         attempt=dispatch.attempt,
         nonce=dispatch.nonce,
         notes=tuple(notes),
+    )
+
+
+def _plain_result(result: Any) -> ToolResult:
+    """The tool's own result with every field of its type, whatever was put there."""
+    references = result.evidence if isinstance(result.evidence, tuple | list) else ()
+    return ToolResult(
+        summary=result.summary if isinstance(result.summary, str) else str(to_plain(result.summary).value),
+        structured=result.structured,
+        evidence=tuple(one for one in references if isinstance(one, BlobRef)),
+        truncated=bool(result.truncated),
     )
 
 

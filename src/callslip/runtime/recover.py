@@ -40,7 +40,10 @@ async def ask_probe(drive: Drive, call: CallState, judged: int) -> crash.Conclus
     try:
         with anyio.fail_after(entry.executor.spec.timeout_ms / 1000):
             answer = await entry.executor.probe(arguments, context_for(drive, dispatch))
-    except Exception as error:  # noqa: BLE001 - the tool author's code; no answer is no answer
+    except BaseException as error:
+        if drive.cancelling():
+            raise
+        # The tool author's code failed, or cancelled itself: no answer is no answer.
         why = f"the tool's probe failed ({type(error).__name__})"
     conclusion = crash.after_probe(happened=answer.happened)
     if isinstance(conclusion, crash.Park):
@@ -63,8 +66,11 @@ async def compare_evidence(drive: Drive, call: CallState, judged: int) -> crash.
     assert dispatch.evidence is not None
     failpoint.hit("recover.before")
     try:
-        now = await entry.executor.digest(dispatch.evidence.target)
-    except Exception as error:  # noqa: BLE001 - a target that can't be read tells nothing
+        with anyio.fail_after(entry.executor.spec.timeout_ms / 1000):
+            now = await entry.executor.digest(dispatch.evidence.target)
+    except BaseException as error:
+        if drive.cancelling():
+            raise
         return crash.Park(code="evidence_differs", reason=f"its target can't be read ({type(error).__name__})")
     conclusion = crash.after_evidence(call, now)
     if isinstance(conclusion, crash.Reuse):

@@ -12,7 +12,7 @@ from callslip.core.events.run_started import RunStarted
 from callslip.core.events.session_started import SessionStarted, WorkspaceIdentity
 from callslip.core.state import SessionState
 from callslip.errors import Busy, Moved, NotFound
-from callslip.ports.ledger import Head
+from callslip.ports.ledger import Head, Owner
 from callslip.ports.owners import Liveness
 from callslip.runtime.drive import Drive
 from callslip.runtime.parts import Parts
@@ -44,8 +44,10 @@ async def acquire(
         head = next(iter(await parts.ledger.heads(session)), None)
         if head is None and not create:
             raise NotFound(f"There is no session {session!r}. `callslip sessions` lists those there are.")
-        ended = "first" if head is None else await _prove_ended(parts, head, active)
+        known: dict[str, Liveness] = {}
+        ended = "first" if head is None else await _prove_ended(parts, head, active, known)
         state = await load_state(parts, session) if head is not None else fold.empty(session)
+        owners = await _ended_owners(parts, state, known)
         failpoint.hit("claim.before")
         try:
             claimed = await parts.ledger.claim(
@@ -53,11 +55,11 @@ async def acquire(
             )
         except Moved:
             continue  # somebody else was quicker: see who
-        return await _begin(parts, state, claimed, ended, requester, workspace)
+        return await _begin(parts, state, claimed, ended, owners, requester, workspace)
     raise Busy(f"Several processes want session {session!r} at once. Nothing was written. Try again.")
 
 
-async def _prove_ended(parts: Parts, head: Head, active: AbstractSet[str]) -> str:
+async def _prove_ended(parts: Parts, head: Head, active: AbstractSet[str], known: dict[str, Liveness]) -> str:
     """How it is known that the last owner has ended, as it stands in run_started.
 
     Raises:
@@ -66,10 +68,39 @@ async def _prove_ended(parts: Parts, head: Head, active: AbstractSet[str]) -> st
     owner = head.owner
     if owner is None:
         return "released"
+    if owner.id == parts.owners.me().id and head.session in active:
+        raise _busy(head, "this very process")
+    liveness = known[owner.id] = await _settled(parts, owner, head.session)
+    if liveness is Liveness.ALIVE:
+        raise _busy(head, f"process {owner.process}")
+    return liveness.value
+
+
+async def _ended_owners(parts: Parts, state: SessionState, known: dict[str, Liveness]) -> dict[str, str]:
+    """Which owners of open attempts have ended, each judged by itself: who released the session last need not be who
+    made an attempt that is still open.
+    """
+    ended: dict[str, str] = {}
+    for call in state.open_calls():
+        driver = call.dispatched_by
+        if driver is None or call.ended_seen_at is not None or driver.owner in ended:
+            continue
+        owner = Owner(id=driver.owner, host=driver.host, boot=driver.boot, process=driver.process)
+        if owner.id not in known:
+            known[owner.id] = await _settled(parts, owner, state.session)
+        liveness = known[owner.id]
+        if owner.id == parts.owners.me().id:
+            if liveness is not Liveness.STILL_RUNNING:
+                ended[owner.id] = fold.HERE
+        elif liveness not in {Liveness.ALIVE, Liveness.STILL_RUNNING}:
+            ended[owner.id] = liveness.value
+    return ended
+
+
+async def _settled(parts: Parts, owner: Owner, session: str) -> Liveness:
+    """The owner's liveness; a process that it left behind is given the grace time to end."""
     if owner.id == parts.owners.me().id:
-        if head.session in active:
-            raise _busy(head, "this very process")
-        look = functools.partial(_own_liveness, parts, head.session)  # a run of this process that broke off
+        look = functools.partial(_own_liveness, parts, session)
     else:
         look = functools.partial(parts.owners.liveness, owner)
     waited, liveness = 0.0, look()
@@ -77,9 +108,7 @@ async def _prove_ended(parts: Parts, head: Head, active: AbstractSet[str]) -> st
         await parts.clock.sleep(_PAUSE)
         waited += _PAUSE
         liveness = look()
-    if liveness is Liveness.ALIVE:
-        raise _busy(head, f"process {owner.process}")
-    return liveness.value
+    return liveness
 
 
 def _own_liveness(parts: Parts, session: str) -> Liveness:
@@ -100,6 +129,7 @@ async def _begin(
     state: SessionState,
     head: Head,
     ended: str,
+    owners: dict[str, str],
     requester: str,
     workspace: WorkspaceIdentity | None,
 ) -> Drive:
@@ -119,6 +149,7 @@ async def _begin(
             anchor_seq=state.seq,
             anchor_digest=state.digest.hex(),
             parent_ended=ended,
+            ended=owners,
             workspace=workspace if state.workspace_accepted else None,
         )
     )

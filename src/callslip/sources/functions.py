@@ -81,7 +81,8 @@ class Tool:
             return await self.function(**bound)
         body = functools.partial(context.in_thread, functools.partial(self.function, **bound))
         context.wait_for_thread()
-        return await anyio.to_thread.run_sync(body, abandon_on_cancel=True)
+        result = await anyio.to_thread.run_sync(body, abandon_on_cancel=True)
+        return await result if inspect.isawaitable(result) else result
 
     async def probe(self, arguments: Mapping[str, Any], context: Context) -> ProbeAnswer:
         if self._probe is None:

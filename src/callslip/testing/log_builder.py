@@ -66,7 +66,10 @@ class LogBuilder:
         return f"call-{self._step}-{position}"
 
     def run(self, *, marker: bool = True, ended: str = "first") -> Self:
-        return self.add(RunStarted(owner="own", host="h", boot="b", process=1, marker=marker, parent_ended=ended))
+        seen = {} if ended in {"first", "still_running"} else {"own": ended}
+        return self.add(
+            RunStarted(owner="own", host="h", boot="b", process=1, marker=marker, parent_ended=ended, ended=seen)
+        )
 
     def crash(self, *, ended: str = "lock_free", marker: bool = True, after_ms: int = 1000) -> Self:
         """The owner dies, and the next run begins some time later."""
@@ -123,10 +126,19 @@ class LogBuilder:
         self._dispatches[position] = event
         return self.add(event)
 
-    def fail(self, position: int = 0, *, effect: Effect | str = Effect.UNKNOWN, code: str = "boom") -> Self:
+    def fail(
+        self, position: int = 0, *, effect: Effect | str = Effect.UNKNOWN, code: str = "boom", ended: bool = False
+    ) -> Self:
         t1 = self._dispatches[position]
         return self.add(
-            AttemptFailed(call_id=t1.call_id, attempt=t1.attempt, nonce=t1.nonce, effect=Effect(effect), code=code)
+            AttemptFailed(
+                call_id=t1.call_id,
+                attempt=t1.attempt,
+                nonce=t1.nonce,
+                effect=Effect(effect),
+                code=code,
+                ended=ended,
+            )
         )
 
     def settle(self, position: int = 0, *, outsider: bool = False, **changes: Any) -> Self:

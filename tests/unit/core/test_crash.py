@@ -6,6 +6,8 @@ import pytest
 
 from callslip.core import crash
 from callslip.core.events.late_outcome import LateOutcome
+from callslip.core.events.run_ended import RunEnded
+from callslip.core.events.run_started import RunStarted
 from callslip.core.events.tool_dispatch import Evidence
 from callslip.core.result import Effect, Status
 from callslip.errors import LogBroken
@@ -22,8 +24,8 @@ def one_call(**builder: bool) -> LogBuilder:
     return LogBuilder(**builder).user().step("t")
 
 
-def judged(log: LogBuilder, now: int = LATER, **known: bool) -> crash.Conclusion:
-    return crash.judge(log.call_state(), now=now, **known)
+def judged(log: LogBuilder, now: int = LATER) -> crash.Conclusion:
+    return crash.judge(log.call_state(), now=now)
 
 
 def test_no_dispatch_in_a_run_with_the_marker_is_gated_again():
@@ -174,9 +176,21 @@ class TestTheOldAttemptMustHaveEnded:
         assert not isinstance(judged(log.crash(ended="lock_free")), crash.WaitUntil)
 
     def test_in_the_same_run_only_this_process_can_know(self, recovery):
-        log = self.log(recovery, local=True).fail()
+        assert isinstance(judged(self.log(recovery, local=True).fail()), crash.WaitUntil)
+        assert not isinstance(judged(self.log(recovery, local=True).fail(ended=True)), crash.WaitUntil)
+
+    def test_its_quiet_period_holds_there_too_except_for_a_safe_repeat(self, recovery):
+        log = self.log(recovery).fail(ended=True)
+        at_once = not isinstance(judged(log, now=log.now), crash.WaitUntil)
+        assert at_once == (recovery == "idempotent")
+        assert not isinstance(judged(log, now=log.now + 500), crash.WaitUntil)
+
+    def test_who_released_the_session_last_need_not_be_who_made_the_attempt(self, recovery):
+        log = self.log(recovery, local=True)
+        log.crash(ended="still_running").add(RunEnded(status="waiting")).now += 1000
+        log.epoch += 1
+        log.add(RunStarted(owner="third", host="h", boot="b", process=3, parent_ended="released"))
         assert isinstance(judged(log), crash.WaitUntil)
-        assert not isinstance(judged(log, ended_here=True), crash.WaitUntil)
 
 
 class TestFailClosed:

@@ -15,5 +15,7 @@ class AttemptFailed(msgspec.Struct, frozen=True, kw_only=True, tag="attempt_fail
     nonce: str
     effect: Effect
     code: str
+    ended: bool = False
+    """Whether it was seen, by the process that made it, that nothing of the attempt goes on."""
     internal: str = ""
     """The full error, for the log only."""

@@ -27,6 +27,10 @@ class RunStarted(msgspec.Struct, frozen=True, kw_only=True, tag="run_started", t
     """High-water mark of the prefix this run was built on."""
     parent_ended: str = ""
     """How it was seen that the owner before had ended: ``first``, ``released``, ``lock_free``, ``rebooted``,
-    ``elsewhere`` (nothing seen: only deadlines count), ``still_running`` (it left processes that are alive)."""
+    ``elsewhere`` (nothing seen), ``still_running`` (it left processes that are alive)."""
+    ended: dict[str, str] = {}
+    """Owners of attempts that are open, and how it was seen that each of them had ended: ``lock_free``, ``rebooted``,
+    ``elsewhere``, or ``here`` (it was this very process, and nothing of it goes on). An owner that is alive, or left
+    something that is, does not stand here."""
     workspace: WorkspaceIdentity | None = None
     """Set when an operator accepted that the session goes on in another workspace."""
