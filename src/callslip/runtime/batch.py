@@ -51,7 +51,8 @@ async def _until_at_rest(drive: Drive, running: Running, tried: set[str], stop: 
             for call_id, task in [(call_id, task) for call_id, task in running.items() if task.done()]:
                 del running[call_id]
                 # Looked at in every task, or asyncio says that one was lost.
-                failure = failure or (asyncio.CancelledError() if task.cancelled() else task.exception())
+                error = asyncio.CancelledError() if task.cancelled() else task.exception()
+                failure = failure or error
             if (failure is not None or drive.state.stop) and not stop.done():
                 stop.set_result(None)  # no new attempts; those in the world are awaited and recorded
             if failure is None and not drive.paused:
