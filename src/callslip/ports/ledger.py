@@ -77,7 +77,8 @@ class Ledger(Protocol):
     async def append(
         self, session: str, drafts: Sequence[Draft], *, epoch: int, folded: int | None = None
     ) -> Sequence[Stored]:
-        """Append as the owner, all or nothing, durable when it returns.
+        """Append as the owner, all or nothing, durable when it returns. Writes take place in the order in which they
+        were handed over, those of cancelled callers too.
 
         ``folded`` names the position of the last outsider's record that the caller has taken into account.
 

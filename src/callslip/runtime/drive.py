@@ -11,7 +11,7 @@ from callslip.core import fold
 from callslip.core.event import Draft, Event, Stored, draft
 from callslip.core.events.run_ended import RunEnded
 from callslip.core.state import SessionState
-from callslip.errors import LedgerUnavailable, Moved
+from callslip.errors import LedgerError, LedgerUnavailable, Moved
 from callslip.runtime.live import Recorded
 from callslip.runtime.parts import Parts
 
@@ -72,9 +72,18 @@ class Drive:
         """
         at = self.parts.clock.now()
         drafts = [draft(event, at=at, by=self._owner, epoch=self.epoch, run=self.run) for event in events]
-        # A caller that is cancelled leaves only when the fate of its write is known and folded: the next append is
-        # rehearsed against it.
-        return await finished(asyncio.ensure_future(self._append(drafts, judged)))
+        try:
+            return await self._append(drafts, judged)
+        except asyncio.CancelledError:
+            # Its write may be on the way all the same. Nobody leaves before that is known and folded, or the next
+            # append would be rehearsed against less than what is there.
+            await finished(asyncio.ensure_future(self._catch_up()))
+            raise
+
+    async def _catch_up(self) -> None:
+        with contextlib.suppress(LedgerError):
+            await self.parts.ledger.append(self.session, [], epoch=self.epoch)  # comes after whatever was handed over
+            await self.refresh()
 
     async def _append(self, drafts: Sequence[Draft], judged: int | None) -> Sequence[Stored]:
         while True:
