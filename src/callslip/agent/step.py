@@ -82,9 +82,9 @@ async def _function_call(drive: Drive, requested: ModelRequested, position: int,
         call_id=ids.call_id(drive.session, requested.step, position, caller=caller),
         step=requested.step,
         position=position,
-        tool=canon.scrub(proposal.tool),
+        tool=canon.scrub(str(proposal.tool)),
         arguments=await payloads.store(drive.parts.blobs, raw_arguments(proposal.arguments)),
-        provider_call_id=canon.scrub(proposal.provider_id),
+        provider_call_id=canon.scrub(str(proposal.provider_id or "")),
     )
 
 

@@ -49,6 +49,7 @@ class Drive:
         self.run = run
         self.changed = asyncio.Event()
         self.paused = False
+        self._lost = False
         self._owner = owner
         self._taking = asyncio.Lock()
         self.recording = asyncio.Lock()
@@ -70,6 +71,11 @@ class Drive:
             Moved: something newer than ``judged`` is there, and has been folded. Fenced, LedgerUnavailable,
             CommitUnknown. LogBroken: the log with these events could not be true; nothing was written.
         """
+        if self._lost:
+            raise LedgerUnavailable(
+                f"An earlier write of session {self.session!r} was given up before its fate was known. Nothing more "
+                "was written by this run. Go on in a new one: it begins from what is in the log."
+            )
         at = self.parts.clock.now()
         drafts = [draft(event, at=at, by=self._owner, epoch=self.epoch, run=self.run) for event in events]
         try:
@@ -81,9 +87,13 @@ class Drive:
             raise
 
     async def _catch_up(self) -> None:
-        with contextlib.suppress(LedgerError):
-            await self.parts.ledger.append(self.session, [], epoch=self.epoch)  # comes after whatever was handed over
-            await self.refresh()
+        self._lost = True
+        with contextlib.suppress(LedgerError, TimeoutError):
+            async with asyncio.timeout(self.parts.limits.grace):
+                # Comes after whatever was handed over before.
+                await self.parts.ledger.append(self.session, [], epoch=self.epoch)
+                await self.refresh()
+            self._lost = False
 
     async def _append(self, drafts: Sequence[Draft], judged: int | None) -> Sequence[Stored]:
         while True:

@@ -245,3 +245,31 @@ async def test_a_failed_write_under_one_dispatch_does_not_hand_the_session_over_
         slow.go.set()
         assert (await first).results[0].ok
     assert slow.effects == [1]
+
+
+@pytest.mark.requirement("LEDG-02")
+async def test_a_write_nobody_can_wait_for_ends_the_hold_and_not_the_session(world):
+    async with Runtime(tools=world.tools(), limits=Limits(grace=0.05)) as runtime:
+        await runtime.dispatch([call("add", a=0, b=0)], session="s", step="0")
+        append, free = runtime.parts.ledger.append, asyncio.Event()
+
+        async def stuck(*args, **how):
+            await free.wait()
+            return await append(*args, **how)
+
+        runtime.parts.ledger.append = stuck
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(runtime.dispatch([call("add", a=1, b=1)], session="s", step="1"), 0.02)
+        with pytest.raises(LedgerUnavailable, match="before its fate was known"):
+            await runtime.dispatch([call("add", a=1, b=1)], session="s", step="1")
+        free.set()
+        assert (await runtime.dispatch([call("add", a=1, b=1)], session="s", step="1")).results[0].ok
+
+
+async def test_a_proposal_without_an_id(runtime):
+    from callslip.ports.model import Proposal
+
+    batch = await runtime.dispatch(
+        [Proposal(tool="add", arguments='{"a":1,"b":2}', provider_id=None)], session="s", step="1"
+    )
+    assert batch.results[0].ok
