@@ -95,7 +95,7 @@ MUTANTS: Sequence[Mutant] = (
     ),
     Mutant(
         "CALL-03", "the provider's id is forgotten", "agent/step.py",
-        "provider_call_id=canon.scrub(proposal.provider_id)", 'provider_call_id=""',
+        'provider_call_id=canon.scrub(str(proposal.provider_id or ""))', 'provider_call_id=""',
         (f"{LOOP}::TestTurns",),
     ),
     Mutant(
