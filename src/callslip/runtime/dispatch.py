@@ -28,7 +28,7 @@ from callslip.core.events.wait_closed import WaitClosed
 from callslip.core.events.wait_opened import WaitOpened
 from callslip.core.plain import to_plain
 from callslip.core.result import Effect, Status
-from callslip.core.tool import ToolSpec
+from callslip.core.tool import Recovery, ToolSpec
 from callslip.core.wait import WaitKind
 from callslip.errors import CallslipError, CommitUnknown, LedgerUnavailable, Moved, ToolFailed, UsageError
 from callslip.gate.catalogue import Entry
@@ -104,7 +104,9 @@ async def _attempt(
     try:
         with anyio.fail_after(executor.spec.timeout_ms / 1000):
             # Each reader of the arguments gets its own, so that what is executed is what T1 says.
-            evidence = await executor.prepare(canon.parse(passed.arguments.text))
+            look = executor.prepare(canon.parse(passed.arguments.text))
+            looks = executor.spec.recovery is Recovery.EVIDENCE  # the others have nothing to look at
+            evidence = await (_unless_stopped(look, stop) if looks else look)
         _check_evidence(evidence)
     except BaseException as error:
         if drive.cancelling():
@@ -122,6 +124,21 @@ async def _attempt(
         return
     work = _from_t1(drive, passed.entry, t1, canon.parse(passed.arguments.text), stop, judged)
     await _shielded(work, stop)
+
+
+async def _unless_stopped(look: Coroutine[Any, Any, Evidence | None], stop: asyncio.Future[None]) -> Evidence | None:
+    """Look at the target, but not on after a stop: nothing has happened yet that would have to be awaited."""
+    task = asyncio.ensure_future(look)
+    try:
+        await asyncio.sleep(0)
+        if not task.done():
+            waiting: list[asyncio.Future[Any]] = [task, stop]
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            raise ToolFailed("The call was cancelled before it was dispatched.", code="cancelled", retryable=True)
+        return task.result()
+    finally:
+        task.cancel()
 
 
 def _check_evidence(evidence: Evidence | None) -> None:

@@ -393,3 +393,30 @@ async def test_what_the_sdks_give_is_taken_as_it_is(runtime):
 def test_limits_that_mean_nothing(limits):
     with pytest.raises(ValueError, match=r"at least 1|not negative"):
         Limits(**limits)
+
+
+@pytest.mark.requirement("ORCH-04")
+async def test_a_stop_does_not_wait_for_a_look_at_the_target():
+    looking = asyncio.Event()
+
+    async def prepare():
+        looking.set()
+        await asyncio.Event().wait()
+
+    @tool(risk="write", recovery="evidence", prepare=prepare, digest=lambda target: "")
+    async def change() -> str:
+        """Change."""
+        raise AssertionError
+
+    @tool(risk="write")
+    async def fail() -> str:
+        """Fail the step, which stops its siblings."""
+        await looking.wait()
+        await runtime.stop("s")
+        return "done"
+
+    async with Runtime(tools=[change, fail], limits=Limits(poll=0.01)) as runtime:
+        batch = await asyncio.wait_for(
+            runtime.dispatch([call("change"), call("fail")], session="s", step="1"), timeout=20
+        )
+    assert [(one.error_code, one.effect) for one in batch.results] == [("cancelled", "none"), (None, "done")]
