@@ -99,14 +99,15 @@ class Writer:
     def _hand_over(self, loop: asyncio.AbstractEventLoop) -> None:
         with self._condition:
             jobs = self._incoming.pop(loop)
-            if self._closing:
-                for job in jobs:
-                    job.error = LedgerUnavailable("The ledger was closed. Nothing was written.")
-            elif self._ready or not self._take_turn():
+            refused = self._closing
+            if not refused and (self._ready or not self._take_turn()):
                 self._ready.extend(jobs)
                 self._condition.notify()
                 return
-        if not self._closing:
+        if refused:
+            for job in jobs:
+                job.error = LedgerUnavailable("The ledger was closed. Nothing was written.")
+        else:  # the turn is ours, and a close() that comes now waits for it
             try:
                 self._commit(jobs)
             finally:
