@@ -6,6 +6,9 @@ import os
 
 import pytest
 
+from callslip.core.message import UserText
+from callslip.ports.model import Request, ToolView
+
 # The tests' own keys must not be mistaken for held secrets, and no test may reach a real service or a real state folder.
 for _name in [name for name in os.environ if name.startswith(("OPENAI_", "CALLSLIP_"))]:
     del os.environ[_name]
@@ -14,3 +17,18 @@ for _name in [name for name in os.environ if name.startswith(("OPENAI_", "CALLSL
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
+
+
+@pytest.fixture
+def ask():
+    """A request with one tool whose name needs an alias, and whatever else the test says."""
+
+    def make(**changes):
+        values = {
+            "system": "Be brief.",
+            "messages": (UserText(text="Hello"),),
+            "tools": (ToolView(name="files.read", description="Read a file", input_schema={"type": "object"}),),
+        }
+        return Request(**(values | changes))
+
+    return make

@@ -23,12 +23,6 @@ def day(at: int) -> str:
     return _local(at).strftime("%Y-%m-%d %H:%M:%S %z")
 
 
-def iso(at: int) -> str:
-    """ISO 8601 in UTC, for JSON."""
-    moment = datetime.datetime.fromtimestamp(at // 1000, tz=datetime.UTC)
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{at % 1000:03d}Z"
-
-
 def age(at: int) -> str:
     """How long ago, roughly; or in how long."""
     seconds = (now() - at) / 1000

@@ -84,7 +84,6 @@ def test_spans(milliseconds, text):
 
 
 def test_moments():
-    assert moments.iso(1_700_000_000_123) == "2023-11-14T22:13:20.123Z"
     assert moments.age(moments.now()) == "just now"
     assert moments.age(moments.now() - 7_200_500) == "2 h ago"
     assert moments.age(moments.now() + 60_900).startswith("in ")
