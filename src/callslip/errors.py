@@ -5,11 +5,14 @@
     CallslipError                      code, layer, retryable; the text says what happened, what is safe, what to do
     ├── UsageError                     the caller asked for something that can't be
     │   ├── ConfigError                callslip.toml, --app or an environment variable
+    │   │   └── NotAccepted            a file of the project is not the one a person accepted
     │   ├── ToolDefinitionError        a tool that can't be registered
     │   ├── NotFound                   no such session, wait, call or blob
+    │   │   └── Erased                 a payload that was erased on purpose
     │   ├── StepConflict               the same step and position with other arguments
     │   ├── WaitConflict               the wait was answered by somebody else, or can't take this answer
-    │   └── StillWaiting               results asked for while a call waits
+    │   ├── StillWaiting               results asked for while a call waits
+    │   └── Sealed                     the session has left: nothing may be added to it here
     ├── StateRefused                   state files with the wrong owner, mode or place
     ├── LedgerError                    the log could not be read or written
     │   ├── Fenced                     another owner has taken the session over: stop
@@ -56,6 +59,13 @@ class ConfigError(UsageError):
     code = "config"
 
 
+class NotAccepted(ConfigError):
+    """A file of the project is not the one a person accepted, so it is held."""
+
+    code = "not_accepted"
+    layer = "policy"
+
+
 class ToolDefinitionError(UsageError):
     """A tool can't be registered."""
 
@@ -67,6 +77,12 @@ class NotFound(UsageError):
     """There is nothing by that name."""
 
     code = "not_found"
+
+
+class Erased(NotFound):
+    """The payload was erased, on purpose."""
+
+    code = "erased"
 
 
 class StepConflict(UsageError):
@@ -87,10 +103,30 @@ class StillWaiting(UsageError):
     code = "still_waiting"
 
 
+class Sealed(UsageError):
+    """The session was sealed: it has left, and nothing may be added to it here."""
+
+    code = "sealed"
+
+
+class NotAuthorised(UsageError):
+    """Whoever asks has not shown that they may."""
+
+    code = "not_authorised"
+    layer = "policy"
+
+
 class StateRefused(CallslipError):
     """The state folder is not safe to use."""
 
     code = "state_refused"
+
+
+class TrustBroken(StateRefused):
+    """What the installation trusts was altered by somebody who may not."""
+
+    code = "trust_broken"
+    layer = "policy"
 
 
 class LedgerError(CallslipError):

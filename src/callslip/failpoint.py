@@ -10,6 +10,10 @@ from collections.abc import Callable
 NAMES = (
     "claim.before",
     "reply.before",
+    "ask.before",
+    "ask.after",
+    "decide.before",
+    "decide.after",
     "dispatch.before",
     "blob.written",
     "blob.renamed",
@@ -20,11 +24,21 @@ NAMES = (
     "effect.after",
     "settle.before",
     "settle.after",
+    "poll.before",
+    "poll.after",
     "recover.before",
     "resolve.before",
     "submit.before",
     "run.ending",
 )
+
+AUDIT = ("audit.writing", "audit.written", "audit.noted")
+"""Instants at which the audit is written, which is no part of any call."""
+
+ERASURE = ("erase.begun", "erase.recorded", "erase.keys", "erase.removed")
+"""Instants of an erasure: written down, in the log, keys destroyed, payloads removed."""
+IMPORT = ("import.before",)
+"""Everything beside the log is there; the session is not."""
 
 _listener: Callable[[str], None] | None = None
 

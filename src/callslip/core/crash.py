@@ -12,6 +12,7 @@ import msgspec
 from callslip.core.call import CallState
 from callslip.core.fold import HERE
 from callslip.core.result import Effect, Status
+from callslip.core.sealing import COPY, ELSEWHERE
 from callslip.core.tool import Recovery, Risk
 
 MAX_ATTEMPTS = 5
@@ -65,8 +66,20 @@ class AwaitVerdict(msgspec.Struct, frozen=True):
     """Parked already, no answer yet."""
 
 
+class AwaitApproval(msgspec.Struct, frozen=True):
+    """A person was asked, no answer yet."""
+
+
 class AwaitClient(msgspec.Struct, frozen=True):
     """Handed out to its client, no answer yet."""
+
+
+class AwaitJob(msgspec.Struct, frozen=True):
+    """Its job goes on outside, and is not to be asked after yet."""
+
+
+class PollJob(msgspec.Struct, frozen=True):
+    """Ask after its job. Whoever started it may have ended: it is known by its handle."""
 
 
 class WaitUntil(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,11 +91,14 @@ class WaitUntil(msgspec.Struct, frozen=True, kw_only=True):
 
 Conclusion = (
     Reuse | GateAgain | Again | AskProbe | CompareEvidence | Settle | SettleByVerdict | Park | AwaitVerdict
-    | AwaitClient | WaitUntil
+    | AwaitApproval | AwaitClient | AwaitJob | PollJob | WaitUntil
 )  # fmt: skip
 
 _ASK_AGAIN = frozenset({"probe_failed", "still_running"})
 """Parked for want of an answer that may come by itself: judged anew at each resume."""
+
+_POLL_AGAIN = frozenset({"tool_gone", "job_overdue"})
+"""The same of a call whose job is known."""
 
 
 def judge(call: CallState, *, now: int) -> Conclusion:
@@ -94,19 +110,37 @@ def judge(call: CallState, *, now: int) -> Conclusion:
     """
     if call.response is not None:
         return Reuse()
+    if call.resolved is not None and call.resolved.verdict != "did_not_happen":
+        return SettleByVerdict()
     if call.resolved is not None:
-        return GateAgain() if call.resolved.verdict == "did_not_happen" else SettleByVerdict()
-    if call.parked is not None and not (call.parked.code in _ASK_AGAIN and call.dispatch is not None):
+        return AwaitApproval() if call.pending else GateAgain()
+    if call.parked is not None and not _may_be_told(call, call.parked.code):
         return AwaitVerdict()
+    if call.pending and (call.marker or call.dispatch is not None):
+        return AwaitApproval()
     if call.dispatch is None:
         if call.marker:
             return GateAgain()
         return Park(code="no_marker", reason="the log does not prove that it was never dispatched")
     if call.dispatch.client_owned:
         return AwaitClient()
+    if call.job is not None:
+        return _job(call, now)
     if call.failed is not None and call.failed.effect is Effect.NONE:
         return GateAgain()
     return _unknown_outcome(call, now)
+
+
+def _may_be_told(call: CallState, code: str) -> bool:
+    """Whether a parked call may get its answer without a person."""
+    return call.dispatch is not None and code in (_ASK_AGAIN if call.job is None else _POLL_AGAIN)
+
+
+def _job(call: CallState, now: int) -> Conclusion:
+    """A job that was started is asked after, and never started again."""
+    wake_at = call.wake_at
+    assert wake_at is not None
+    return AwaitJob() if call.parked is None and now < wake_at else PollJob()
 
 
 def _unknown_outcome(call: CallState, now: int) -> Conclusion:
@@ -146,15 +180,19 @@ def quiet_until(call: CallState) -> int | None:
     """When the latest attempt has provably ended, in milliseconds since 1970; ``None`` when nothing shows it.
 
     Same host: its owner's lock was seen free and its processes gone, and then its quiet period passed, since a
-    request already sent may still arrive. Elsewhere: its deadline and then its quiet period passed. Its own process
-    saw it end: then its quiet period passed, except before a repeat that is declared safe in itself.
+    request already sent may still arrive. Elsewhere: its deadline and then its quiet period passed. In a log that was
+    copied: the same, for an attempt that began when the copy was taken in. Its own process saw it end: then its quiet
+    period passed, except before a repeat that is declared safe in itself.
     """
     dispatch = call.dispatch
     assert dispatch is not None
     if call.ended_seen_at is None:
         return None
-    if call.ended_how == "elsewhere":
+    if call.ended_how == ELSEWHERE:
         return dispatch.deadline + dispatch.quiet_ms
+    if call.ended_how == COPY:
+        latest = call.ended_seen_at + dispatch.deadline - call.dispatched_at
+        return max(dispatch.deadline, latest) + dispatch.quiet_ms
     seen_by_itself = call.ended_how == HERE and call.failed is not None
     at_once = dispatch.local_effect or (seen_by_itself and dispatch.recovery is Recovery.IDEMPOTENT)
     return call.ended_seen_at + (0 if at_once else dispatch.quiet_ms)

@@ -13,7 +13,13 @@ from typing import Any
 import msgspec
 
 from callslip.core import canon
+from callslip.core.events.approval_decided import ApprovalDecided
+from callslip.core.events.approval_expired import ApprovalExpired
+from callslip.core.events.approval_requested import ApprovalRequested
 from callslip.core.events.attempt_failed import AttemptFailed
+from callslip.core.events.background_polled import BackgroundPolled
+from callslip.core.events.background_started import BackgroundStarted
+from callslip.core.events.blob_erased import BlobErased
 from callslip.core.events.call_parked import CallParked
 from callslip.core.events.call_resolved import CallResolved
 from callslip.core.events.function_call import FunctionCall
@@ -21,14 +27,18 @@ from callslip.core.events.function_response import FunctionResponse
 from callslip.core.events.late_outcome import LateOutcome
 from callslip.core.events.model_replied import ModelReplied
 from callslip.core.events.model_requested import ModelRequested
+from callslip.core.events.revert_started import RevertStarted
 from callslip.core.events.run_ended import RunEnded
 from callslip.core.events.run_started import RunStarted
+from callslip.core.events.session_imported import SessionImported
+from callslip.core.events.session_sealed import SessionSealed
 from callslip.core.events.session_started import SessionStarted
 from callslip.core.events.stop_requested import StopRequested
 from callslip.core.events.tool_dispatch import ToolDispatch
 from callslip.core.events.user_message import UserMessage
 from callslip.core.events.wait_closed import WaitClosed
 from callslip.core.events.wait_opened import WaitOpened
+from callslip.core.wait import WaitKind
 from callslip.errors import LogBroken, UsageError
 
 Event = (
@@ -39,7 +49,12 @@ Event = (
     | ModelRequested
     | ModelReplied
     | FunctionCall
+    | ApprovalRequested
+    | ApprovalDecided
+    | ApprovalExpired
     | ToolDispatch
+    | BackgroundStarted
+    | BackgroundPolled
     | AttemptFailed
     | FunctionResponse
     | LateOutcome
@@ -48,15 +63,22 @@ Event = (
     | WaitOpened
     | WaitClosed
     | StopRequested
+    | RevertStarted
+    | SessionSealed
+    | SessionImported
+    | BlobErased
 )
 
 PROTOCOL = 1
 """Version of every event this program writes. A reader that meets a higher one fails closed."""
 
 OUTSIDER_EVENTS = (
-    UserMessage, CallResolved, FunctionResponse, LateOutcome, WaitClosed, StopRequested,
+    UserMessage, ApprovalDecided, ApprovalExpired, CallResolved, FunctionResponse, LateOutcome, WaitClosed,
+    StopRequested, SessionSealed, SessionImported, BlobErased,
 )  # fmt: skip
-"""What may be appended without owning the session (LEDG-03). A FunctionResponse only for a client-owned call."""
+"""What may be appended without owning the session (LEDG-03). A FunctionResponse only for a client-owned call
+and for a job.
+Beside them, the wait of a log that was copied: :func:`from_outside`."""
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,6 +91,10 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     event: Event
     run: str
     v: int = PROTOCOL
+    sealed: str | msgspec.UnsetType = msgspec.UNSET
+    """In a protected record, as it is stored: its private parts (``core/private``), encrypted, in base64."""
+    hidden: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
+    """Their names."""
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,6 +110,11 @@ class Stored(msgspec.Struct, frozen=True, kw_only=True):
     seq: int
     digest: bytes
     record: Record
+
+
+def from_outside(event: Event) -> bool:
+    """Whether an outsider may append such an event at all."""
+    return isinstance(event, OUTSIDER_EVENTS) or (isinstance(event, WaitOpened) and event.kind is WaitKind.COPY)
 
 
 _encoder = msgspec.json.Encoder(order="sorted")

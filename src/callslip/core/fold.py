@@ -10,9 +10,17 @@ import copy
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from callslip.core import asking, jobs, sealing, undoing
+from callslip.core.broken import broken
 from callslip.core.call import CallState, Driver, StepState
-from callslip.core.event import OUTSIDER_EVENTS, Draft, Event, Record, Stored, genesis
+from callslip.core.event import Draft, Event, Record, Stored, from_outside, genesis
+from callslip.core.events.approval_decided import ApprovalDecided
+from callslip.core.events.approval_expired import ApprovalExpired
+from callslip.core.events.approval_requested import ApprovalRequested
 from callslip.core.events.attempt_failed import AttemptFailed
+from callslip.core.events.background_polled import BackgroundPolled
+from callslip.core.events.background_started import BackgroundStarted
+from callslip.core.events.blob_erased import BlobErased
 from callslip.core.events.call_parked import CallParked
 from callslip.core.events.call_resolved import CallResolved
 from callslip.core.events.function_call import FunctionCall
@@ -20,8 +28,11 @@ from callslip.core.events.function_response import FunctionResponse
 from callslip.core.events.late_outcome import LateOutcome
 from callslip.core.events.model_replied import ModelReplied
 from callslip.core.events.model_requested import ModelRequested
+from callslip.core.events.revert_started import RevertStarted
 from callslip.core.events.run_ended import RunEnded
 from callslip.core.events.run_started import RunStarted
+from callslip.core.events.session_imported import SessionImported
+from callslip.core.events.session_sealed import SessionSealed
 from callslip.core.events.session_started import SessionStarted
 from callslip.core.events.stop_requested import StopRequested
 from callslip.core.events.tool_dispatch import ToolDispatch
@@ -29,12 +40,17 @@ from callslip.core.events.user_message import UserMessage
 from callslip.core.events.wait_closed import WaitClosed
 from callslip.core.events.wait_opened import WaitOpened
 from callslip.core.result import Status
-from callslip.core.state import QueuedMessage, SessionState, StepItem, UserItem
+from callslip.core.state import Answered, QueuedMessage, SessionState, StepItem, UserItem
+from callslip.core.undoing import REVERT
 from callslip.core.wait import WaitKind
-from callslip.errors import LogBroken
+from callslip.errors import LogBroken, Sealed
 
 CALLER = "caller"
 """The model name of a dispatcher's steps, whose turns Callslip does not know."""
+
+_ANSWERED = 200
+
+_AFTER_SEAL = (SessionImported, BlobErased)
 
 HERE = "here"
 """How an attempt ended that its own process saw end."""
@@ -63,7 +79,9 @@ def apply(state: SessionState, stored: Stored) -> None:
     if stored.seq != state.seq + 1:
         raise LogBroken(f"Event {stored.seq} follows event {state.seq}: the log has a hole.", seq=stored.seq)
     if not state.seq and not isinstance(record.event, SessionStarted):
-        raise _broken(stored.seq, "the log does not begin with session_started")
+        raise broken(stored.seq, "the log does not begin with session_started")
+    if state.sealed is not None and not isinstance(record.event, _AFTER_SEAL):
+        raise broken(stored.seq, f"{_name(record.event)} follows after the session was sealed")
     if record.epoch == 0:
         _check_outsider(state, stored)
         state.outsider_seq = stored.seq
@@ -78,8 +96,10 @@ def rehearse(state: SessionState, drafts: Sequence[Draft]) -> None:
     """Try drafts on a copy of what they can touch, so that nothing is ever written that could not be read back.
 
     Raises:
-        LogBroken: the log with these drafts could not be true.
+        LogBroken: the log with these drafts could not be true. Sealed: the session has left.
     """
+    if state.sealed is not None and drafts and not isinstance(drafts[0].record.event, _AFTER_SEAL):
+        raise moved_away(state)
     trial = copy.copy(state)
     trial.calls = dict(state.calls)
     for call_id in _touched(state, drafts):
@@ -91,14 +111,16 @@ def rehearse(state: SessionState, drafts: Sequence[Draft]) -> None:
         trial.steps[trial.step.step] = state.steps.get(trial.step.step, (0, 0))
     trial.items, trial.succeeded = [], set()
     trial.waits, trial.wait_opened_at = dict(state.waits), dict(state.wait_opened_at)
+    trial.answered = dict(state.answered)
     trial.queued = list(state.queued)
+    trial.undone = dict(state.undone)
     for seq, one in enumerate(drafts, start=state.seq + 1):
         apply(trial, Stored(seq=seq, digest=b"", record=one.record))
 
 
 def _touched(state: SessionState, drafts: Sequence[Draft]) -> set[str]:
     """The calls that applying these drafts would change."""
-    if any(isinstance(one.record.event, RunStarted) for one in drafts):
+    if any(isinstance(one.record.event, RunStarted | SessionImported | StopRequested) for one in drafts):
         return set(state.calls)
     named = (getattr(one.record.event, "call_id", None) for one in drafts)
     return {call_id for call_id in named if call_id in state.calls}
@@ -108,28 +130,29 @@ def _check_owner(state: SessionState, stored: Stored) -> None:
     """An owner writes under the epoch of its run, from its beginning to its end."""
     record = stored.record
     if record.epoch < state.epoch:
-        raise _broken(stored.seq, f"it was written under epoch {record.epoch} after epoch {state.epoch} began")
+        raise broken(stored.seq, f"it was written under epoch {record.epoch} after epoch {state.epoch} began")
     if isinstance(record.event, SessionStarted | RunStarted):
         return
     if record.epoch != state.epoch or not state.run_open:
-        raise _broken(stored.seq, f"no run is open under epoch {record.epoch}")
+        raise broken(stored.seq, f"no run is open under epoch {record.epoch}")
 
 
 def _check_outsider(state: SessionState, stored: Stored) -> None:
     event = stored.record.event
-    if not isinstance(event, OUTSIDER_EVENTS):
-        raise _broken(stored.seq, f"an outsider may not append {_name(event)}")
+    if not from_outside(event):
+        raise broken(stored.seq, f"an outsider may not append {_name(event)}")
     if isinstance(event, FunctionResponse):
         call = state.calls.get(event.call_id)
-        if call is None or call.dispatch is None or not call.dispatch.client_owned:
-            raise _broken(stored.seq, f"an outsider answered {event.call_id}, which no client owns")
+        owned = call is not None and call.dispatch is not None and call.dispatch.client_owned
+        if not owned and (call is None or call.job is None):
+            raise broken(stored.seq, f"an outsider answered {event.call_id}, which no client owns")
 
 
 def _session_started(state: SessionState, event: SessionStarted, record: Record, seq: int) -> None:
     if state.seq:
-        raise _broken(seq, "a session starts once")
+        raise broken(seq, "a session starts once")
     state.workspace = event.workspace
-    state.requester = event.requester
+    state.started = event
 
 
 def _run_started(state: SessionState, event: RunStarted, record: Record, seq: int) -> None:
@@ -138,8 +161,9 @@ def _run_started(state: SessionState, event: RunStarted, record: Record, seq: in
     state.epoch = record.epoch
     state.marker = event.marker
     state.stop = state.stop and (state.turn_open or bool(state.queued))
+    _rests_on(state, event.trust_seq, event.trust_digest)
     if event.workspace is not None:
-        state.workspace, state.workspace_accepted = event.workspace, False
+        state.workspace, state.workspace_accepted = event.workspace, None
     for call in state.calls.values():
         made_by = call.dispatched_by
         if (
@@ -151,6 +175,11 @@ def _run_started(state: SessionState, event: RunStarted, record: Record, seq: in
             call.ended_seen_at = record.at
             call.ended_how = event.ended[made_by.owner]
     state.driver = Driver(owner=event.owner, host=event.host, boot=event.boot, process=event.process)
+
+
+def _rests_on(state: SessionState, trust_seq: int, trust_digest: str) -> None:
+    if trust_seq > state.trust_seq:
+        state.trust_seq, state.trust_digest = trust_seq, trust_digest
 
 
 def _run_ended(state: SessionState, event: RunEnded, record: Record, seq: int) -> None:
@@ -167,21 +196,24 @@ def _user_message(state: SessionState, event: UserMessage, record: Record, seq: 
 
 def _model_requested(state: SessionState, event: ModelRequested, record: Record, seq: int) -> None:
     if state.step is not None and any(state.calls[call].response is None for call in state.step.calls):
-        raise _broken(seq, f"step {event.step} begins while a call of step {state.step.step} has no response")
+        raise broken(seq, f"step {event.step} begins while a call of step {state.step.step} has no response")
     if event.model == CALLER:  # what was meant for the step before has done what it could
         state.stop, state.queued = False, [message for message in state.queued if not message.steer]
+    elif event.model == REVERT:
+        undoing.check_step(state, event.turn, seq)
     else:
         consumed = {message.seq: message for message in state.queued}
         for position in event.consumed:
             if position not in consumed:
-                raise _broken(seq, f"it shows user message {position}, which is not in the queue")
+                raise broken(seq, f"it shows user message {position}, which is not in the queue")
             state.items.append(UserItem(text=consumed[position].text))
         state.queued = [message for message in state.queued if message.seq not in event.consumed]
-    if event.turn != state.turn:
-        state.turn = event.turn
-        state.steps_in_turn = 0
-    state.steps_in_turn += 1
-    state.turn_open = event.model != CALLER
+    if event.model != REVERT:
+        if event.turn != state.turn:
+            state.turn = event.turn
+            state.steps_in_turn = 0
+        state.steps_in_turn += 1
+        state.turn_open = event.model != CALLER
     visible = event.visible if event.visible is not None else state.step.visible if state.step else ()
     _forget_step(state)
     state.step = StepState(step=event.step, turn=event.turn, model=event.model, visible=visible)
@@ -192,7 +224,7 @@ def _model_requested(state: SessionState, event: ModelRequested, record: Record,
 def _model_replied(state: SessionState, event: ModelReplied, record: Record, seq: int) -> None:
     step = state.step
     if step is None or step.step != event.step or step.finish:
-        raise _broken(seq, f"a reply to step {event.step}, which was not asked")
+        raise broken(seq, f"a reply to step {event.step}, which was not asked")
     step.text, step.finish, step.expected = event.text, event.finish, event.calls
     if not event.calls and step.model != CALLER:
         state.items.append(StepItem(step=step.step, text=event.text, finish=event.finish))
@@ -201,11 +233,12 @@ def _model_replied(state: SessionState, event: ModelReplied, record: Record, seq
 def _function_call(state: SessionState, event: FunctionCall, record: Record, seq: int) -> None:
     step = state.step
     if step is None or step.step != event.step or event.position != len(step.calls) or not step.finish:
-        raise _broken(seq, f"{event.call_id} is not the next call of the current step")
+        raise broken(seq, f"{event.call_id} is not the next call of the current step")
     if len(step.calls) >= step.expected:
-        raise _broken(seq, f"the reply to step {step.step} made {step.expected} calls, and {event.call_id} is one more")
+        raise broken(seq, f"the reply to step {step.step} made {step.expected} calls, and {event.call_id} is one more")
     if event.call_id in state.calls:
-        raise _broken(seq, f"{event.call_id} was proposed before")
+        raise broken(seq, f"{event.call_id} was proposed before")
+    undoing.proposed(state, step, event, seq)
     step.calls.append(event.call_id)
     state.calls[event.call_id] = CallState(call=event, seq=seq, marker=state.marker)
 
@@ -213,18 +246,42 @@ def _function_call(state: SessionState, event: FunctionCall, record: Record, seq
 def _tool_dispatch(state: SessionState, event: ToolDispatch, record: Record, seq: int) -> None:
     call = _open_call(state, event.call_id, seq)
     if call.dispatch is None and not call.marker and call.resolved is None:
-        raise _broken(seq, f"{event.call_id} was proposed in a run without the marker and no verdict allows it")
+        raise broken(seq, f"{event.call_id} was proposed in a run without the marker and no verdict allows it")
     if call.resolved is not None and call.resolved.verdict != "did_not_happen":
-        raise _broken(seq, f"{event.call_id} is dispatched against the verdict {call.resolved.verdict}")
+        raise broken(seq, f"{event.call_id} is dispatched against the verdict {call.resolved.verdict}")
     if call.unconcluded and not _may_repeat(call):
-        raise _broken(seq, f"{event.call_id} is dispatched again while its earlier attempt is unconcluded")
+        raise broken(seq, f"{event.call_id} is dispatched again while its earlier attempt is unconcluded")
     if event.attempt != call.attempts + 1:
-        raise _broken(seq, f"attempt {event.attempt} of {event.call_id} follows attempt {call.attempts}")
-    if call.dispatch is not None and call.dispatch.idempotency_key != event.idempotency_key:
-        raise _broken(seq, f"attempt {event.attempt} of {event.call_id} has another idempotency key")
+        raise broken(seq, f"attempt {event.attempt} of {event.call_id} follows attempt {call.attempts}")
+    _check_key(call, event, seq)
+    asking.check_dispatch(state, call, event, seq)
     call.dispatch, call.dispatch_epoch, call.dispatched_by = event, record.epoch, state.driver
     call.failed = call.parked = call.resolved = call.resolved_seq = None
+    call.job, call.polled, call.polls = None, None, 0
     call.ended_seen_at, call.ended_how = None, ""
+    call.dispatched_at = record.at
+
+
+def _check_key(call: CallState, event: ToolDispatch, seq: int) -> None:
+    """The key stays, unless a person has changed the arguments after it was ruled out that the call happened."""
+    before = call.dispatch
+    if before is None or before.idempotency_key == event.idempotency_key:
+        return
+    if before.arguments_digest == event.arguments_digest or call.unconcluded:
+        raise broken(seq, f"attempt {event.attempt} of {event.call_id} has another idempotency key")
+
+
+def _approval_requested(state: SessionState, event: ApprovalRequested, record: Record, seq: int) -> None:
+    asking.requested(state, _open_call(state, event.call_id, seq), event, seq)
+    _rests_on(state, event.trust_seq, event.trust_digest)
+
+
+def _approval_decided(state: SessionState, event: ApprovalDecided, record: Record, seq: int) -> None:
+    asking.decided(state, _open_call(state, event.call_id, seq), event, seq)
+
+
+def _approval_expired(state: SessionState, event: ApprovalExpired, record: Record, seq: int) -> None:
+    asking.expired(state, _open_call(state, event.call_id, seq), event, seq)
 
 
 def _may_repeat(call: CallState) -> bool:
@@ -235,28 +292,44 @@ def _may_repeat(call: CallState) -> bool:
 def _attempt_failed(state: SessionState, event: AttemptFailed, record: Record, seq: int) -> None:
     call = _open_call(state, event.call_id, seq)
     _check_nonce(call, event.attempt, event.nonce, seq)
+    jobs.check_no_job(call, seq)
     call.failed = event
     if event.ended:
         call.ended_seen_at, call.ended_how = record.at, HERE
+
+
+def _background_started(state: SessionState, event: BackgroundStarted, record: Record, seq: int) -> None:
+    call = _open_call(state, event.call_id, seq)
+    _check_nonce(call, event.attempt, event.nonce, seq)
+    jobs.started(state, call, event, seq)
+
+
+def _background_polled(state: SessionState, event: BackgroundPolled, record: Record, seq: int) -> None:
+    call = _open_call(state, event.call_id, seq)
+    _check_nonce(call, event.attempt, event.nonce, seq)
+    jobs.polled(state, call, event, seq)
 
 
 def _function_response(state: SessionState, event: FunctionResponse, record: Record, seq: int) -> None:
     call = _open_call(state, event.call_id, seq)
     if event.lane == "refused":
         if call.unconcluded:
-            raise _broken(seq, f"{event.call_id} is refused while a dispatch of it is unconcluded")
+            raise broken(seq, f"{event.call_id} is refused while a dispatch of it is unconcluded")
     elif event.resolved is not None:
         if event.resolved != call.resolved_seq:
-            raise _broken(seq, f"{event.call_id} is settled by a verdict at {event.resolved} that is not there")
+            raise broken(seq, f"{event.call_id} is settled by a verdict at {event.resolved} that is not there")
     else:
         if event.attempt is None or event.nonce is None:
-            raise _broken(seq, f"{event.call_id} is settled without naming a dispatch")
+            raise broken(seq, f"{event.call_id} is settled without naming a dispatch")
         _check_nonce(call, event.attempt, event.nonce, seq)
     if event.status is Status.PENDING_APPROVAL:
-        raise _broken(seq, "pending_approval is an answer to a caller, never an event")
-    call.response = event
+        raise broken(seq, "pending_approval is an answer to a caller, never an event")
+    jobs.check_words(call, event, record, seq)
+    call.response, call.from_outside = event, record.epoch == 0
     if event.status is Status.SUCCESS and call.dispatch is not None:
         state.succeeded.add(call.dispatch.tool)
+    if call.call.undoes:
+        undoing.concluded(state, call, event)
     _close_step(state, seq)
 
 
@@ -268,6 +341,8 @@ def _close_step(state: SessionState, seq: int) -> None:
     responses = [call.response for call in calls if call.response is not None]
     if len(responses) < len(calls):
         return
+    if step.model == REVERT:
+        return
     if step.model == CALLER:
         state.steps[step.step] = (state.steps[step.step][0], seq)
         return
@@ -278,6 +353,7 @@ def _close_step(state: SessionState, seq: int) -> None:
             finish=step.finish,
             calls=tuple(call.call for call in calls),
             responses=tuple(responses),
+            edits={call.call.call_id: call.edits for call in calls if call.edits},
         )
     )
 
@@ -289,19 +365,24 @@ def _late_outcome(state: SessionState, event: LateOutcome, record: Record, seq: 
 
 
 def _call_parked(state: SessionState, event: CallParked, record: Record, seq: int) -> None:
-    _open_call(state, event.call_id, seq).parked = event
+    call = _open_call(state, event.call_id, seq)
+    call.parked, call.resolved, call.resolved_seq = event, None, None
 
 
 def _call_resolved(state: SessionState, event: CallResolved, record: Record, seq: int) -> None:
     call = _open_call(state, event.call_id, seq)
     if call.parked is None or call.resolved is not None:
-        raise _broken(seq, f"{event.call_id} waits for no verdict")
+        raise broken(seq, f"{event.call_id} waits for no verdict")
+    if event.wait_id and (event.wait_id not in state.waits or state.waits[event.wait_id].call_id != event.call_id):
+        raise broken(seq, f"its verdict on {event.call_id} answers {event.wait_id}, which is not open")
     call.resolved, call.resolved_seq = event, seq
+    if event.verdict == "did_not_happen":  # the approval was used up by the attempt that did not happen
+        asking.used_up(call)
 
 
 def _wait_opened(state: SessionState, event: WaitOpened, record: Record, seq: int) -> None:
     if event.wait_id in state.waits:
-        raise _broken(seq, f"wait {event.wait_id} is open already")
+        raise broken(seq, f"wait {event.wait_id} is open already")
     if event.call_id is not None:
         _open_call(state, event.call_id, seq)
     state.waits[event.wait_id] = event
@@ -311,14 +392,39 @@ def _wait_opened(state: SessionState, event: WaitOpened, record: Record, seq: in
 def _wait_closed(state: SessionState, event: WaitClosed, record: Record, seq: int) -> None:
     wait = state.waits.pop(event.wait_id, None)
     if wait is None:
-        raise _broken(seq, f"wait {event.wait_id} is not open")
+        raise broken(seq, f"wait {event.wait_id} is not open")
     state.wait_opened_at.pop(event.wait_id)
+    if record.epoch == 0 and not _answered(state, wait):
+        raise broken(seq, f"wait {event.wait_id} is closed from outside, and nobody has answered it")
+    state.answered[event.wait_id] = Answered(how=event.how, actor=event.actor, at=record.at, seq=seq)
+    if len(state.answered) > _ANSWERED:
+        del state.answered[next(iter(state.answered))]
     if wait.kind is WaitKind.WORKSPACE and event.how == "accepted":
-        state.workspace_accepted = True
+        state.workspace_accepted = event
+    if wait.kind is WaitKind.COPY and event.how == "accepted":
+        state.copy_accepted = event
+
+
+def _answered(state: SessionState, wait: WaitOpened) -> bool:
+    """Whether what the wait was for is there: an outsider closes a wait only together with its answer."""
+    call = state.calls.get(wait.call_id or "")
+    if call is None:
+        return True
+    if wait.kind is WaitKind.APPROVAL:
+        return not call.pending
+    if wait.kind is WaitKind.PARKED:
+        return call.resolved is not None
+    return call.response is not None or wait.kind is WaitKind.TIME
 
 
 def _stop_requested(state: SessionState, event: StopRequested, record: Record, seq: int) -> None:
     state.stop = True
+    for call in state.open_calls():
+        call.withdrawn = True
+
+
+def _revert_started(state: SessionState, event: RevertStarted, record: Record, seq: int) -> None:
+    undoing.started(state, event, seq)
 
 
 def _forget_step(state: SessionState) -> None:
@@ -331,20 +437,27 @@ def _forget_step(state: SessionState) -> None:
 def _open_call(state: SessionState, call_id: str, seq: int) -> CallState:
     call = state.calls.get(call_id)
     if call is None:
-        raise _broken(seq, f"it names {call_id}, which was not proposed in an open step")
+        raise broken(seq, f"it names {call_id}, which was not proposed in an open step")
     if call.response is not None:
-        raise _broken(seq, f"{call_id} has its response already")
+        raise broken(seq, f"{call_id} has its response already")
     return call
 
 
 def _check_nonce(call: CallState, attempt: int, nonce: str, seq: int) -> None:
     dispatch = call.dispatch
     if dispatch is None or dispatch.attempt != attempt or dispatch.nonce != nonce:
-        raise _broken(seq, f"it names attempt {attempt} of {call.call.call_id}, which was not dispatched")
+        raise broken(seq, f"it names attempt {attempt} of {call.call.call_id}, which was not dispatched")
 
 
-def _broken(seq: int, why: str) -> LogBroken:
-    return LogBroken(f"Event {seq} can't be true: {why}. Nothing was executed.", seq=seq)
+def moved_away(state: SessionState) -> Sealed:
+    """What is told to whoever wants to add to a session that has left."""
+    sealed = state.sealed
+    assert sealed is not None
+    where = f" and went to {sealed.destination}" if sealed.destination else ""
+    return Sealed(
+        f"Session {state.session!r} was sealed by {sealed.actor}{where}: {sealed.reason or 'no reason given'}. Nothing "
+        "was written. It goes on where it was taken in; here it can only be read, exported and erased."
+    )
 
 
 def _name(event: Event) -> str:
@@ -359,7 +472,12 @@ _RULES: dict[type[Any], Callable[[SessionState, Any, Record, int], None]] = {
     ModelRequested: _model_requested,
     ModelReplied: _model_replied,
     FunctionCall: _function_call,
+    ApprovalRequested: _approval_requested,
+    ApprovalDecided: _approval_decided,
+    ApprovalExpired: _approval_expired,
     ToolDispatch: _tool_dispatch,
+    BackgroundStarted: _background_started,
+    BackgroundPolled: _background_polled,
     AttemptFailed: _attempt_failed,
     FunctionResponse: _function_response,
     LateOutcome: _late_outcome,
@@ -368,4 +486,8 @@ _RULES: dict[type[Any], Callable[[SessionState, Any, Record, int], None]] = {
     WaitOpened: _wait_opened,
     WaitClosed: _wait_closed,
     StopRequested: _stop_requested,
+    RevertStarted: _revert_started,
+    SessionSealed: sealing.session_sealed,
+    SessionImported: sealing.session_imported,
+    BlobErased: sealing.blob_erased,
 }

@@ -17,6 +17,20 @@ def random_id(prefix: str) -> str:
     return f"{prefix}_{secrets.token_hex(10)}"
 
 
+def wait_id(prefix: str, session: str) -> str:
+    """A fresh id of a wait, which tells of which session it can be: whoever answers too late can be told why."""
+    return f"{prefix}_{_mark(session)}{secrets.token_hex(8)}"
+
+
+def may_be_of(wait: str, session: str) -> bool:
+    """Whether the wait can be of that session."""
+    return wait.partition("_")[2].startswith(_mark(session))
+
+
+def _mark(session: str) -> str:
+    return hashlib.sha256(session.encode()).hexdigest()[:6]
+
+
 def call_id(session: str, step: str, position: int, *, caller: bool = False) -> str:
     """The one id of a call, from where it stands. The provider's own id plays no part in it (CALL-03).
 

@@ -11,9 +11,15 @@ from callslip.core import canon
 INLINE_LIMIT = 4096
 """Bytes of text above which a payload is kept as a blob beside the log."""
 
+SEALED = "sealed:"
+"""How the address of an encrypted payload begins; the SHA-256 of what is stored follows, which tells nothing of the
+text (docs/adr/0014)."""
+
 
 class Payload(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Exactly one of ``text`` (canonical JSON, inline) and ``blob`` (``sha256:…`` of that text) is set."""
+    """Exactly one of ``text`` (canonical JSON, inline) and ``blob`` (``sha256:…`` of that text, or ``sealed:…``) is
+    set.
+    """
 
     text: msgspec.Raw = msgspec.Raw(b"")
     blob: str = ""

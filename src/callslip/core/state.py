@@ -6,12 +6,18 @@ They can be rebuilt from the log at any time; a checkpoint of them is a cache.
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
 from callslip.core.call import CallState, Driver, StepState
 from callslip.core.events.function_call import FunctionCall
 from callslip.core.events.function_response import FunctionResponse
-from callslip.core.events.session_started import WorkspaceIdentity
+from callslip.core.events.revert_started import RevertStarted
+from callslip.core.events.session_imported import SessionImported
+from callslip.core.events.session_sealed import SessionSealed
+from callslip.core.events.session_started import SessionStarted, WorkspaceIdentity
+from callslip.core.events.wait_closed import WaitClosed
 from callslip.core.events.wait_opened import WaitOpened
 
 
@@ -35,9 +41,38 @@ class StepItem(msgspec.Struct, frozen=True, kw_only=True, tag="step"):
     finish: str
     calls: tuple[FunctionCall, ...] = ()
     responses: tuple[FunctionResponse, ...] = ()
+    edits: dict[str, tuple[str, ...]] = {}
+    """By call: how a person changed its arguments before it was made."""
 
 
-Item = UserItem | StepItem
+class UndoneItem(msgspec.Struct, frozen=True, kw_only=True, tag="undone"):
+    """Somebody had an earlier call undone, at this place of the conversation."""
+
+    call: FunctionCall
+    """The one that undid it."""
+    response: FunctionResponse
+
+
+Item = UserItem | StepItem | UndoneItem
+
+
+class Undoing(msgspec.Struct, frozen=True, kw_only=True):
+    """How far the undoing of one call has come."""
+
+    call_id: str
+    """The call that undoes it."""
+    tries: int
+    status: Literal["open", "undone", "failed", "unknown"]
+    """``failed``: it certainly had no effect, so it may be tried again."""
+
+
+class Answered(msgspec.Struct, frozen=True, kw_only=True):
+    """How a wait ended."""
+
+    how: str
+    actor: str
+    at: int
+    seq: int
 
 
 class SessionState(msgspec.Struct, kw_only=True):
@@ -54,10 +89,14 @@ class SessionState(msgspec.Struct, kw_only=True):
     run_open: bool = False
     marker: bool = False
     last_status: str = ""
-    requester: str = ""
+    started: SessionStarted | None = None
+    """The log's first event: who began the session."""
     workspace: WorkspaceIdentity | None = None
-    workspace_accepted: bool = False
+    workspace_accepted: WaitClosed | None = None
     """An operator has accepted that the workspace is another one; the next run records it."""
+    trust_seq: int = 0
+    trust_digest: str = ""
+    """The latest position of the trust file that the session has rested on, and its digest there."""
     turn: int = 0
     steps_in_turn: int = 0
     turn_open: bool = False
@@ -75,11 +114,37 @@ class SessionState(msgspec.Struct, kw_only=True):
     """Addresses of blobs holding earlier items, oldest first."""
     waits: dict[str, WaitOpened] = {}
     wait_opened_at: dict[str, int] = {}
+    answered: dict[str, Answered] = {}
+    """The latest waits that are over, and who ended them: for whoever comes second."""
+    revert: RevertStarted | None = None
+    """The latest one."""
+    undone: dict[str, Undoing] = {}
+    """By the call that was undone, or was to be."""
     stop: bool = False
     checkpoint_seq: int = 0
     """Position at which this state was last kept."""
     succeeded: set[str] = set()
     """Names of tools that have succeeded at least once, for required earlier calls."""
+    sealed: SessionSealed | None = None
+    """The session has left: nothing may be added here."""
+    imported: SessionImported | None = None
+    """How the log came here, if it did not begin here."""
+    copy_accepted: WaitClosed | None = None
+    """An operator's word that nothing happened after the copy was made but what they have seen to."""
+    erased: dict[str, int] = {}
+    """Payloads that are gone on purpose, each with the position of the record that says so."""
+    erased_whole: int = 0
+    """Position of the record by which everything encrypted before it is gone."""
+
+    @property
+    def requester(self) -> str:
+        """Who began the session, and so asks for everything in it."""
+        return self.started.requester if self.started is not None else ""
+
+    @property
+    def requester_uid(self) -> int | None:
+        """Their account of the operating system, where it is known."""
+        return self.started.uid if self.started is not None else None
 
     def open_calls(self) -> list[CallState]:
         """Calls without a response, in the order they were proposed."""

@@ -67,6 +67,8 @@ class ToolSpec(msgspec.Struct, frozen=True, kw_only=True):
     allowed_hosts: tuple[str, ...] = ()
     identity_arguments: tuple[str, ...] = ()
     """Arguments that name whom or what the effect concerns: recipient, account, path, URL."""
+    secret_arguments: tuple[str, ...] = ()
+    """Arguments in which ``secret://name`` is replaced by that secret as the tool is run."""
     untrusted_fields: tuple[str, ...] = ("*",)
     """Fields of the result that a third party may have written."""
     sandbox: str = "none"
@@ -75,6 +77,14 @@ class ToolSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Found by search instead of shown from the start; a pinned tool is ``False``."""
     client_owned: bool = False
     """Runs at the client: the call is handed out and answered by ``submit``."""
+    asks_user: bool = False
+    """With ``client_owned``: its client is the user. The call is a question, and its result the user's own words."""
+    background: bool = False
+    """Running it starts a job and gives a handle, by which the job is asked after until it has ended (SPEC-06)."""
+    background_timeout_ms: int | None = None
+    """How long the job may take, from its start; ``None``: for ever. ``timeout_ms`` is the start's own."""
+    poll_after_ms: int = 5_000
+    """When the job is asked after for the first time; then after twice as long, unless its tool says when."""
     fallback: str | None = None
     compensation: str | None = None
 
@@ -84,6 +94,8 @@ class ToolSpec(msgspec.Struct, frozen=True, kw_only=True):
         relevant = {
             "allowed_hosts": list(self.allowed_hosts),
             "allowed_paths": list(self.allowed_paths),
+            "asks_user": self.asks_user,
+            "background": self.background,
             "callable_from": list(self.callable_from),
             "claims": list(self.claims),
             "client_owned": self.client_owned,
@@ -98,6 +110,7 @@ class ToolSpec(msgspec.Struct, frozen=True, kw_only=True):
             "requires": list(self.requires),
             "risk": self.risk.value,
             "sandbox": self.sandbox,
+            "secret_arguments": list(self.secret_arguments),
             "tag": self.tag,
             "untrusted_fields": list(self.untrusted_fields),
             "when_not": canon.scrub(self.when_not),

@@ -9,14 +9,22 @@ import msgspec
 
 
 class WaitKind(StrEnum):
+    APPROVAL = "approval"
+    """A call needs a person's word; answered by ``approve``, ``deny`` or ``edit``."""
     CLIENT = "client"
     """A client-owned tool's result; answered by ``submit``."""
+    QUESTION = "question"
+    """The model asks the user something; answered by ``answer``."""
+    BACKGROUND = "background"
+    """A job goes on outside; asked after at ``wake_at``, and ended earlier by ``submit``."""
     PARKED = "parked"
     """A call's outcome is unknown and nothing can tell; answered by ``resolve``."""
     TIME = "time"
     """Nothing to answer: the session goes on by itself at ``wake_at``."""
     WORKSPACE = "workspace"
     """The workspace is not the one the session began in; answered by ``accept_workspace``."""
+    COPY = "copy"
+    """The log is a copy, and what happened after it was made is not known; answered by ``accept_copy``."""
 
 
 class Wait(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,4 +38,16 @@ class Wait(msgspec.Struct, frozen=True, kw_only=True):
     call_id: str | None = None
     tool: str | None = None
     arguments: Any = None
+    """The final ones, where they have been judged already."""
     wake_at: int | None = None
+    """For an approval: when it expires. For a job: when it is asked after."""
+    note: str = ""
+    """Of a job: how far it is, in its tool's words."""
+    reasons: tuple[str, ...] = ()
+    """Of an approval: the policy rules that ask."""
+    approvers: int = 1
+    """How many different people must approve."""
+    approved_by: tuple[str, ...] = ()
+    """Who has approved already."""
+    again: tuple[str, ...] = ()
+    """What has changed since an earlier approval that does not hold."""

@@ -37,7 +37,7 @@ class Catalogue(Mapping[str, Entry]):
     """All bound tools by name, in the order in which they were given.
 
     Raises:
-        ToolDefinitionError: two tools of one name, or a schema that is none.
+        ToolDefinitionError: two tools of one name, a compensation that is not there, or a schema that is none.
     """
 
     def __init__(self, executors: Iterable[Executor]) -> None:
@@ -47,6 +47,12 @@ class Catalogue(Mapping[str, Entry]):
             if name in self._entries:
                 raise ToolDefinitionError(f"Two tools are named {name!r}. Nothing was started. Rename one of them.")
             self._entries[name] = _entry(executor)
+        for name, entry in self._entries.items():
+            undoes = entry.executor.spec.compensation
+            if undoes is not None and undoes not in self._entries:
+                raise ToolDefinitionError(
+                    f"{name} is undone by {undoes!r}, and no tool of that name is bound. Nothing was started. Bind it."
+                )
 
     def __getitem__(self, name: str) -> Entry:
         return self._entries[name]

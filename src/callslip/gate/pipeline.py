@@ -1,6 +1,6 @@
 """Every gate in its fixed order, none skipped (CALL-02). Pure but for the tool's own rules: executes nothing.
 
-lookup → visible in this step → arguments → business rules → required calls → policy → approval. What follows (claims,
+lookup → visible in this step → arguments → business rules → required calls → policy. What follows (approval, claims,
 prepare, T1) is ``runtime/dispatch``. Each gate runs only when the ones before it passed, so that an earlier answer
 tells nothing of a later gate.
 """
@@ -14,21 +14,22 @@ import msgspec
 
 from callslip.core import canon
 from callslip.core.events.model_requested import VisibleTool
-from callslip.gate import access, approval, business
+from callslip.gate import access, business
 from callslip.gate.arguments import Arguments, read_arguments
 from callslip.gate.catalogue import Catalogue, Entry
 from callslip.gate.lookup import lookup
 from callslip.gate.refusal import Refusal
 from callslip.gate.visibility import resolve
-from callslip.ports.policy import Policy
+from callslip.ports.policy import Policy, Verdict
 
 
 class Passed(msgspec.Struct, frozen=True, kw_only=True):
-    """A call that may be dispatched, as long as nothing changes."""
+    """A call that may be dispatched as long as nothing changes: at once, or once a person has approved it."""
 
     entry: Entry
     arguments: Arguments
-    rules: tuple[str, ...]
+    verdict: Verdict
+    """``allow`` or ``ask``."""
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,4 +62,4 @@ def judge(case: Case, catalogue: Catalogue, policy: Policy) -> Passed | Refusal:
     verdict = access.decide(policy, entry, arguments.value, case.session, case.requester)
     if isinstance(verdict, Refusal):
         return verdict
-    return approval.check(verdict, name) or Passed(entry=entry, arguments=arguments, rules=verdict.rules)
+    return Passed(entry=entry, arguments=arguments, verdict=verdict)

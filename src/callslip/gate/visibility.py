@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from callslip.core.events.model_requested import VisibleTool
 from callslip.core.result import Status
+from callslip.core.undoing import REVERT
 from callslip.gate.catalogue import Catalogue, Entry
 from callslip.gate.refusal import Refusal
 
@@ -27,7 +28,8 @@ def resolve(name: str, visible: Sequence[VisibleTool], catalogue: Catalogue, cal
             code="tool_gone",
             message=f"The tool {name!r} is no longer available. Nothing was executed; do without it.",
         )
-    if caller not in entry.executor.spec.callable_from:
+    # What undoes a call is named by that call's tool, and need not be a tool that models are shown.
+    if caller != REVERT and caller not in entry.executor.spec.callable_from:
         return Refusal(
             status=Status.PERMISSION_DENIED,
             code="not_callable_from",

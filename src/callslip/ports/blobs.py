@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
 
 
 class Blobs(Protocol):
@@ -24,3 +25,56 @@ class Blobs(Protocol):
         ...
 
     async def has(self, address: str) -> bool: ...
+
+
+@runtime_checkable
+class Erasable(Protocol):
+    """Implemented by stores that can forget."""
+
+    async def remove(self, address: str) -> bool:
+        """Remove the bytes, durably. Whether they were there."""
+        ...
+
+    async def used_at(self, address: str) -> int | None:
+        """When the bytes were last put, milliseconds since 1970, UTC; ``None``: they are not there."""
+        ...
+
+    async def listed(self) -> Sequence[str]:
+        """The addresses of all that is there."""
+        ...
+
+    async def tidy(self, before: int) -> int:
+        """Remove what writes left half done that began before then (milliseconds since 1970). How many."""
+        ...
+
+
+@runtime_checkable
+class OfSession(Protocol):
+    """Implemented by stores that keep each session's payloads in a way of its own."""
+
+    def of(self, session: str) -> Blobs:
+        """The store as this session uses it."""
+        ...
+
+
+@runtime_checkable
+class Outside(Protocol):
+    """Implemented by a session's store when no payload may stand in the log itself."""
+
+    @property
+    def nothing_inline(self) -> bool: ...
+
+
+@runtime_checkable
+class Boxed(Protocol):
+    """Implemented by stores that encrypt: what is stored, as it is."""
+
+    async def put_stored(self, address: str, data: bytes) -> None:
+        """Keep what another store gave under this address.
+
+        Raises:
+            LogBroken: it is not what the address names.
+        """
+        ...
+
+    async def get_stored(self, address: str) -> bytes: ...

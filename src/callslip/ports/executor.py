@@ -31,6 +31,13 @@ class Executor(Protocol):
         """``spec.version``, computed once."""
         ...
 
+    @property
+    def identity(self) -> str:
+        """What runs the tool, so that an approval of one does not hold for another of the same name: e.g.
+        ``python:module:function``.
+        """
+        ...
+
     def check(self, arguments: Mapping[str, Any]) -> str | None:
         """The tool's own business rules (ARGS-04): a sentence for the model, or ``None``."""
         ...

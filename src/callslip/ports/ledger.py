@@ -39,6 +39,8 @@ class Head(msgspec.Struct, frozen=True, kw_only=True):
     woken: bool
     """An outsider has appended something since the last run began or ended."""
     updated_at: int
+    change: int
+    """Greater than any that was given in this ledger before, whenever this row changes: the order of changes."""
 
 
 class WaitRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,12 +106,31 @@ class Ledger(Protocol):
         """
         ...
 
-    async def heads(self, session: str | None = None) -> Sequence[Head]:
-        """One session's head (none when unknown), or all, latest change first."""
+    async def heads(
+        self,
+        session: str | None = None,
+        *,
+        changed_after: int | None = None,
+        ready_at: int | None = None,
+        limit: int | None = None,
+    ) -> Sequence[Head]:
+        """One session's head (none when unknown), or all, latest change first.
+
+        Narrowed, they come in order of change, and what is asked for costs, not what is there:
+
+        ``changed_after``: only those with a greater ``change``. A follower that passes on the greatest it has seen
+        misses none, also when it takes no more than ``limit`` at a time.
+        ``ready_at`` (milliseconds): only those that might go on then: owned, woken, or with an open wait of any kind
+        whose ``wake_at`` has come.
+        """
         ...
 
-    async def waits(self, session: str | None = None) -> Sequence[WaitRow]:
-        """Open waits of one or all sessions, oldest first."""
+    async def waits(
+        self, session: str | None = None, *, wait_id: str | None = None, due_at: int | None = None
+    ) -> Sequence[WaitRow]:
+        """Open waits of one or all sessions that are here (not sealed), oldest first; only the one with this id, or
+        only those whose ``wake_at`` is no later than ``due_at`` (milliseconds).
+        """
         ...
 
     async def version(self) -> int:
@@ -118,6 +139,22 @@ class Ledger(Protocol):
 
     async def aclose(self) -> None:
         """Finish what was handed over, and close."""
+        ...
+
+
+@runtime_checkable
+class Adopts(Protocol):
+    """Implemented by ledgers that can take in a log that was written elsewhere."""
+
+    async def adopt(self, session: str, drafts: Sequence[Draft]) -> Head:
+        """Take in the whole log of a session that is not here yet, in one commit: all of it or nothing. Head and open
+        waits become what they would be had each record been appended here.
+
+        The caller has made sure that the records are what they claim to be, and can be true.
+
+        Raises:
+            UsageError: the session is here already. LedgerUnavailable, CommitUnknown.
+        """
         ...
 
 

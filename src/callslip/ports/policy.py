@@ -24,6 +24,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     rules: tuple[str, ...]
     """Ids of the rules that decided."""
     reason: str
+    approvers: int = 1
+    """With ``ask``: how many different people must approve. From two on, none of them may be the requester."""
 
 
 class Policy(Protocol):

@@ -10,5 +10,6 @@ class CallParked(msgspec.Struct, frozen=True, kw_only=True, tag="call_parked", t
     reason: str
     code: str
     """``unknown_outcome``, ``no_marker``, ``probe_failed``, ``evidence_differs``, ``attempts_exhausted``,
-    ``tool_gone``, ``still_running``."""
+    ``tool_gone``, ``job_overdue``, ``still_running``, ``verdict_refused``,
+    ``approval_void``."""
     attempt: int | None = None

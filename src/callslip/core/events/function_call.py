@@ -7,7 +7,9 @@ import msgspec
 from callslip.core.payload import Payload
 
 
-class FunctionCall(msgspec.Struct, frozen=True, kw_only=True, tag="function_call", tag_field="type"):
+class FunctionCall(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="function_call", tag_field="type"
+):
     """A proposal, taken into the log exactly as the model made it; nothing in it has been believed yet."""
 
     call_id: str
@@ -22,3 +24,5 @@ class FunctionCall(msgspec.Struct, frozen=True, kw_only=True, tag="function_call
     """The call whose program issued this one."""
     hidden: bool = False
     """Not shown to the model."""
+    undoes: str = ""
+    """Not the model's: the call that this one undoes, of an earlier step."""

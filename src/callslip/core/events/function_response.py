@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from callslip.core.payload import Payload
+from callslip.core.principal import Proof
 from callslip.core.result import BlobRef, Effect, FieldError, Lane, Status
 
 
@@ -40,3 +41,7 @@ class FunctionResponse(
     """What was changed to give the result a JSON form, and how it departs from its schema."""
     internal: str = ""
     """The full error, for the log only."""
+    from_user: bool = False
+    """The result is the user's own words: their answer to a question."""
+    proof: Proof | None = None
+    """Of an answer from outside: whose it is."""

@@ -32,5 +32,8 @@ class RunStarted(msgspec.Struct, frozen=True, kw_only=True, tag="run_started", t
     """Owners of attempts that are open, and how it was seen that each of them had ended: ``lock_free``, ``rebooted``,
     ``elsewhere``, or ``here`` (it was this very process, and nothing of it goes on). An owner that is alive, or left
     something that is, does not stand here."""
+    trust_seq: int = 0
+    trust_digest: str = ""
+    """Position and digest of the trust file as the run began: one that was put back or replaced since is refused."""
     workspace: WorkspaceIdentity | None = None
     """Set when an operator accepted that the session goes on in another workspace."""

@@ -33,11 +33,17 @@ class ToolDispatch(msgspec.Struct, frozen=True, kw_only=True, tag="tool_dispatch
     recovery: Recovery
     rules: tuple[str, ...]
     """Which policy rules allowed it."""
+    approval: str = ""
+    """The approval that this T1 uses up, or the grant that covers the call; empty: nobody needed asking."""
     deadline: int
     """Milliseconds since 1970, UTC."""
     quiet_ms: int
     local_effect: bool = False
     client_owned: bool = False
+    asks_user: bool = False
+    """With ``client_owned``: it is a question to the user."""
+    background: bool = False
+    """It starts a job: what the attempt gives is the job's handle, and not the call's result."""
     claims: tuple[str, ...] = ()
     evidence: Evidence | None = None
     changed: tuple[str, ...] = ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from callslip.core.events.session_started import WorkspaceIdentity
 from callslip.core.wait import WaitKind
 
 
@@ -15,3 +16,5 @@ class WaitOpened(msgspec.Struct, frozen=True, kw_only=True, tag="wait_opened", t
     reason: str
     call_id: str | None = None
     wake_at: int | None = None
+    workspace: WorkspaceIdentity | None = None
+    """Of a wait for a workspace: the folder that is there instead of the session's own."""
