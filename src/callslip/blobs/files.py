@@ -5,8 +5,10 @@ Write under a temporary name, fsync, rename, fsync the folder: after a power cut
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -62,7 +64,7 @@ class RealDisk:
 
 
 class FileBlobs:
-    """Implements ``Blobs`` over a folder."""
+    """Implements ``Blobs`` and ``Erasable`` over a folder."""
 
     def __init__(self, folder: Path, *, disk: Disk | None = None) -> None:
         self._folder = folder
@@ -80,6 +82,21 @@ class FileBlobs:
     async def has(self, address: str) -> bool:
         return self._path(address).exists()
 
+    async def remove(self, address: str) -> bool:
+        return await anyio.to_thread.run_sync(self._remove, address, limiter=self._threads)
+
+    async def used_at(self, address: str) -> int | None:
+        try:
+            return self._path(address).stat().st_mtime_ns // 1_000_000
+        except FileNotFoundError:
+            return None
+
+    async def listed(self) -> Sequence[str]:
+        return await anyio.to_thread.run_sync(self._listed, limiter=self._threads)
+
+    async def tidy(self, before: int) -> int:
+        return await anyio.to_thread.run_sync(self._tidy, before, limiter=self._threads)
+
     def _put(self, data: bytes) -> str:
         address = payload.address(data)
         path = self._path(address)
@@ -89,8 +106,7 @@ class FileBlobs:
                 path.parent.mkdir(mode=0o700, exist_ok=True)
                 self._disk.sync_folder(self._folder)
                 self._named.add(path.parent)
-            if path.exists():
-                os.utime(path)  # in use again: garbage collection spares what is young
+            if _touched(path):
                 # Whoever wrote it may have died between the rename and this; nobody names it before it is durable.
                 self._disk.sync_folder(path.parent)
                 return address
@@ -118,8 +134,45 @@ class FileBlobs:
             raise LogBroken(f"Payload {address} is not what was stored under that address. Nothing was executed.")
         return data
 
+    def _remove(self, address: str) -> bool:
+        path = self._path(address)
+        try:
+            path.unlink()
+            self._disk.sync_folder(path.parent)
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise LedgerUnavailable(
+                f"Payload {address} could not be removed ({error.strerror}). It is still there. Erase again once the "
+                "state folder can be written."
+            ) from error
+        return True
+
+    def _listed(self) -> Sequence[str]:
+        files = self._folder.glob("[0-9a-f][0-9a-f]/*")
+        return sorted(f"{_PREFIX}{path.parent.name}{path.name}" for path in files if not path.name.startswith("."))
+
+    def _tidy(self, before: int) -> int:
+        """Temporary files of writers that died; they may hold what was to be encrypted by nobody."""
+        removed = 0
+        for path in self._folder.glob("[0-9a-f][0-9a-f]/.*"):
+            with contextlib.suppress(FileNotFoundError):
+                if path.stat().st_mtime_ns // 1_000_000 < before:
+                    path.unlink()
+                    removed += 1
+        return removed
+
     def _path(self, address: str) -> Path:
         digest = address.removeprefix(_PREFIX)
         if len(digest) != len(canon.digest(b"")) or not set(digest) <= set("0123456789abcdef"):
             raise NotFound(f"{address[:80]!r} is no payload address (sha256: and 64 hex digits).")
         return self._folder / digest[:2] / digest[2:]
+
+
+def _touched(path: Path) -> bool:
+    """Whether the blob is there. It is in use again then, which erasers and the collection of garbage look at."""
+    try:
+        os.utime(path)
+    except FileNotFoundError:
+        return False
+    return True

@@ -113,6 +113,14 @@ def migrations() -> Iterator[str]:
             yield re.sub(r"--[^\n]*", "", entry.read_text())
 
 
+def look_at(version: int) -> str:
+    """The script that makes a file of an earlier format look like one of today's, on a connection that can't migrate
+    it; empty for today's.
+    """
+    entry = resources.files("callslip.ledgers") / "sql" / f"look_at_{version:02}.sql"
+    return entry.read_text() if entry.is_file() else ""
+
+
 def load_statements() -> dict[str, str]:
     """The named statements of ``statements.sql``."""
     text = (resources.files("callslip.ledgers") / "sql" / "statements.sql").read_text()

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from callslip.core.event import Draft, Stored, genesis, link, read
-from callslip.errors import LogBroken, Moved, NotFound
+from callslip.errors import LogBroken, Moved, NotFound, UsageError
 from callslip.ledgers import rules
 from callslip.ports.ledger import Checkpoint, Head, Owner, WaitRow
 
 
 class MemoryLedger:
-    """Implements ``Ledger`` and ``Checkpoints``. Used from one event loop, it needs no lock: no method awaits."""
+    """Implements ``Ledger``, ``Adopts`` and ``Checkpoints``. Used from one event loop, it needs no lock: no method
+    awaits.
+    """
 
     def __init__(self) -> None:
         self.commits = 0
+        self._changes = 0
         self._heads: dict[str, Head] = {}
         self._rows: dict[str, list[tuple[bytes, bytes]]] = {}
         self._waits: dict[tuple[str, str], WaitRow] = {}
@@ -28,8 +33,8 @@ class MemoryLedger:
             head = rules.new_head(session, owner, at)
         else:
             head = rules.claim(head, owner, expected_epoch, at)
-        self._heads[session] = head
         self._rows.setdefault(session, [])
+        head = self._put(head)
         self.commits += 1
         return head
 
@@ -40,6 +45,13 @@ class MemoryLedger:
 
     async def decide(self, session: str, drafts: Sequence[Draft], *, expected: int) -> Sequence[Stored]:
         return self._write(rules.admit_outsider(self._head(session), drafts, expected=expected), drafts)
+
+    async def adopt(self, session: str, drafts: Sequence[Draft]) -> Head:
+        if session in self._heads:
+            raise UsageError(f"Session {session!r} is here already. Nothing was written.")
+        self._rows[session] = []
+        self._write(rules.adopt(session, drafts), drafts)
+        return self._heads[session]
 
     async def read(self, session: str, *, after: int = 0, limit: int | None = None) -> Sequence[Stored]:
         rows = await self.raw(session, after=after, limit=limit)
@@ -61,13 +73,34 @@ class MemoryLedger:
         stop = None if limit is None else after + limit
         return [(after + 1 + i, digest, text) for i, (digest, text) in enumerate(rows[after:stop])]
 
-    async def heads(self, session: str | None = None) -> Sequence[Head]:
-        if session is not None:
-            return [self._heads[session]] if session in self._heads else []
-        return sorted(self._heads.values(), key=lambda head: -head.updated_at)
+    async def heads(
+        self,
+        session: str | None = None,
+        *,
+        changed_after: int | None = None,
+        ready_at: int | None = None,
+        limit: int | None = None,
+    ) -> Sequence[Head]:
+        heads = list(self._heads.values()) if session is None else [*filter(None, [self._heads.get(session)])]
+        if changed_after is None and ready_at is None:
+            return sorted(heads, key=lambda head: -head.updated_at)[:limit]
+        if ready_at is not None:
+            due = {row.session for row in await self.waits(due_at=ready_at)}
+            heads = [head for head in heads if head.owner is not None or head.woken or head.session in due]
+        found = sorted((head for head in heads if head.change > (changed_after or 0)), key=lambda head: head.change)
+        return found[:limit]
 
-    async def waits(self, session: str | None = None) -> Sequence[WaitRow]:
-        rows = [row for row in self._waits.values() if session in (None, row.session)]
+    async def waits(
+        self, session: str | None = None, *, wait_id: str | None = None, due_at: int | None = None
+    ) -> Sequence[WaitRow]:
+        rows = [
+            row
+            for row in self._waits.values()
+            if session in (None, row.session)
+            and self._heads[row.session].status != rules.SEALED
+            and wait_id in (None, row.wait_id)
+            and (due_at is None or (row.wake_at is not None and row.wake_at <= due_at))
+        ]
         return sorted(rows, key=lambda row: (row.opened_at, row.seq))
 
     async def version(self) -> int:
@@ -91,13 +124,22 @@ class MemoryLedger:
             raise NotFound(f"There is no session {session!r}.")
         return self._heads[session]
 
+    def _put(self, head: Head) -> Head:
+        self._changes += 1
+        head = self._heads[head.session] = msgspec.structs.replace(head, change=self._changes)
+        return head
+
     def _write(self, change: rules.Change, drafts: Sequence[Draft]) -> Sequence[Stored]:
         session = change.head.session
         texts = (draft.text for draft in drafts)
         self._rows[session] += [(stored.digest, text) for stored, text in zip(change.stored, texts, strict=True)]
-        self._heads[session] = change.head
+        self._put(change.head)
         for wait_id in change.closed:
             self._waits.pop((session, wait_id), None)
         self._waits |= {(session, row.wait_id): row for row in change.opened}
+        for wait_id, wake_at in change.moved:
+            if (session, wait_id) in self._waits:
+                row = self._waits[session, wait_id]
+                self._waits[session, wait_id] = msgspec.structs.replace(row, wake_at=wake_at)
         self.commits += 1
         return change.stored

@@ -14,7 +14,7 @@ import anyio.to_thread
 import msgspec
 
 from callslip.core.event import Draft, Stored, genesis, link, read
-from callslip.errors import LogBroken, Moved, NotFound
+from callslip.errors import LogBroken, Moved, NotFound, UsageError
 from callslip.ledgers import rules
 from callslip.ledgers.connection import Connect, Connection, connect, load_statements, open_ledger, translate
 from callslip.ledgers.writer import Writer
@@ -28,7 +28,7 @@ _FEW = 64
 
 
 class SqliteLedger:
-    """Implements ``Ledger`` and ``Checkpoints`` in one file. Any number of processes may open it at once.
+    """Implements ``Ledger``, ``Adopts`` and ``Checkpoints`` in one file. Any number of processes may open it at once.
 
     Raises:
         LedgerUnavailable: the file can't be opened or written. LogBroken: it is damaged or of a newer format.
@@ -69,6 +69,10 @@ class SqliteLedger:
         admit = functools.partial(rules.admit_outsider, drafts=drafts, expected=expected)
         return await self._write(session, drafts, admit)
 
+    async def adopt(self, session: str, drafts: Sequence[Draft]) -> Head:
+        head: Head = await self._writer.submit(_Adopt(session, drafts))
+        return head
+
     async def _write(
         self, session: str, drafts: Sequence[Draft], admit: Callable[[Head], rules.Change]
     ) -> Sequence[Stored]:
@@ -87,17 +91,31 @@ class SqliteLedger:
         """Stored positions, digests and bytes, unchecked: for ``verify``."""
         return await self._in_thread(lambda connection: _raw(connection, session, after, limit))
 
-    async def heads(self, session: str | None = None) -> Sequence[Head]:
-        return await self._in_thread(lambda connection: _heads(connection, session))
+    async def heads(
+        self,
+        session: str | None = None,
+        *,
+        changed_after: int | None = None,
+        ready_at: int | None = None,
+        limit: int | None = None,
+    ) -> Sequence[Head]:
+        def ask(connection: Connection) -> Sequence[Head]:
+            return _heads(connection, session, changed_after, ready_at, limit)
 
-    async def waits(self, session: str | None = None) -> Sequence[WaitRow]:
-        rows = await self._in_thread(lambda connection: connection.execute(SQL["waits"], (session,)).fetchall())
-        return [WaitRow(**dict(zip(WaitRow.__struct_fields__, row, strict=True))) for row in rows]
+        few = session is not None and ready_at is None
+        return await self._quickly(ask, few=few)
+
+    async def waits(
+        self, session: str | None = None, *, wait_id: str | None = None, due_at: int | None = None
+    ) -> Sequence[WaitRow]:
+        def ask(connection: Connection) -> Sequence[WaitRow]:
+            return _waits(connection, session, wait_id, due_at)
+
+        return await self._quickly(ask, few=wait_id is not None)
 
     async def version(self) -> int:
         # data_version changes when *another* connection commits, and the writer is another connection too.
-        here = self._here(_data_version)
-        return here if here is not None else await self._in_thread(_data_version)
+        return await self._quickly(_data_version, few=True)
 
     async def save_checkpoint(self, session: str, checkpoint: Checkpoint) -> None:
         await self._writer.submit(_SaveCheckpoint(session, checkpoint))
@@ -113,6 +131,11 @@ class SqliteLedger:
             return self._call(function)
         finally:
             self._reading.release()
+
+    async def _quickly(self, function: Callable[[Connection], T], *, few: bool) -> T:
+        """In this thread where it is known to find few rows, and nobody reads; else in another one."""
+        here = self._here(function) if few else None
+        return here if here is not None else await self._in_thread(function)
 
     async def _in_thread(self, function: Callable[[Connection], T]) -> T:
         def locked() -> T:
@@ -138,12 +161,12 @@ class _Claim:
             no, head = found
             head = rules.claim(head, self.owner, self.expected_epoch, self.at)
             connection.execute(SQL["update_session"], (*_columns(head)[1:], no))
-            return head
-        if self.expected_epoch:
+        elif self.expected_epoch:
             raise Moved(f"Session {self.session!r} does not exist any more.")
-        head = rules.new_head(self.session, self.owner, self.at)
-        connection.execute(SQL["create_session"], _columns(head))
-        return head
+        else:
+            head = rules.new_head(self.session, self.owner, self.at)
+            connection.execute(SQL["create_session"], _columns(head))
+        return _head(connection.execute(SQL["head"], (self.session,)).fetchone())  # with the change it was given
 
     def landed(self, connection: Connection) -> bool:
         found = _find(connection, self.session)
@@ -161,13 +184,8 @@ class _Append:
             raise NotFound(f"There is no session {self.session!r}.")
         no, head = found
         change = self.change = self.admit(head)
-        rows = [(no, s.seq, s.digest, d.text) for s, d in zip(change.stored, self.drafts, strict=True)]
-        connection.executemany(SQL["append"], rows)
-        for wait_id in change.closed:
-            connection.execute(SQL["close_wait"], (no, wait_id))
-        for row in change.opened:
-            connection.execute(SQL["open_wait"], (no, *msgspec.structs.astuple(row)[1:]))
-        connection.execute(SQL["update_session"], (*_columns(change.head)[1:], no))
+        _keep(connection, no, change, self.drafts)
+        _update(connection, no, head, change.head)
         return change.stored
 
     def landed(self, connection: Connection) -> bool:
@@ -178,6 +196,36 @@ class _Append:
         last = self.change.stored[-1]
         row = connection.execute(SQL["digest_at"], (found[0], last.seq)).fetchone()
         return row is not None and _digest(row[0]) == last.digest
+
+
+class _Adopt:
+    def __init__(self, session: str, drafts: Sequence[Draft]) -> None:
+        self.session, self.drafts = session, drafts
+        self.change = rules.adopt(session, drafts)
+
+    def run(self, connection: Connection) -> Head:
+        if _find(connection, self.session) is not None:
+            raise UsageError(f"Session {self.session!r} is here already. Nothing was written.")
+        connection.execute(SQL["create_session"], _columns(self.change.head))
+        row = connection.execute(SQL["head"], (self.session,)).fetchone()
+        _keep(connection, row[0], self.change, self.drafts)
+        return _head(row)
+
+    def landed(self, connection: Connection) -> bool:
+        found = _find(connection, self.session)
+        return found is not None and found[1].digest == self.change.head.digest
+
+
+def _keep(connection: Connection, no: int, change: rules.Change, drafts: Sequence[Draft]) -> None:
+    """Write an append's records and waits."""
+    rows = [(no, s.seq, s.digest, d.text) for s, d in zip(change.stored, drafts, strict=True)]
+    connection.executemany(SQL["append"], rows)
+    for wait_id in change.closed:
+        connection.execute(SQL["close_wait"], (no, wait_id))
+    for row in change.opened:
+        connection.execute(SQL["open_wait"], (no, *msgspec.structs.astuple(row)[1:]))
+    for wait_id, wake_at in change.moved:
+        connection.execute(SQL["move_wait"], (wake_at, no, wait_id))
 
 
 class _SaveCheckpoint:
@@ -204,7 +252,7 @@ def _head(row: Sequence[Any]) -> Head:
     owner = Owner(id=row[6], host=row[7], boot=row[8], process=row[9]) if row[6] is not None else None
     return Head(
         session=row[1], seq=row[2], digest=_digest(row[3]), epoch=row[4], outsider_seq=row[5], owner=owner,
-        status=row[10], woken=bool(row[11]), updated_at=row[12],
+        status=row[10], woken=bool(row[11]), updated_at=row[12], change=row[13],
     )  # fmt: skip
 
 
@@ -226,11 +274,44 @@ def _columns(head: Head) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def _heads(connection: Connection, session: str | None) -> Sequence[Head]:
-    if session is None:
-        return [_head(row) for row in connection.execute(SQL["heads"]).fetchall()]
-    found = _find(connection, session)
-    return [found[1]] if found else []
+def _update(connection: Connection, no: int, before: Head, after: Head) -> None:
+    """Write the row. Most appends leave the columns alone by which workers search, and need not touch their index."""
+    if (before.owner, before.status, before.woken) == (after.owner, after.status, after.woken):
+        connection.execute(SQL["advance_session"], (after.seq, after.digest, after.outsider_seq, after.updated_at, no))
+    else:
+        connection.execute(SQL["update_session"], (*_columns(after)[1:], no))
+
+
+def _heads(
+    connection: Connection,
+    session: str | None,
+    changed_after: int | None,
+    ready_at: int | None,
+    limit: int | None,
+) -> Sequence[Head]:
+    if ready_at is not None:
+        found = connection.execute(SQL["heads_ready"], (ready_at, session)).fetchall()
+    elif session is not None:
+        found = connection.execute(SQL["head"], (session,)).fetchall()
+    elif changed_after is not None:
+        found = connection.execute(SQL["heads_changed"], (changed_after, _ALL if limit is None else limit)).fetchall()
+    else:
+        found = connection.execute(SQL["heads"]).fetchall()
+    heads = map(_head, found)
+    return [head for head in heads if changed_after is None or head.change > changed_after][:limit]
+
+
+def _waits(connection: Connection, session: str | None, wait_id: str | None, due_at: int | None) -> Sequence[WaitRow]:
+    if wait_id is not None:
+        found = connection.execute(SQL["waits_by_id"], (wait_id, session)).fetchall()
+    elif due_at is not None:
+        found = connection.execute(SQL["waits_due"], (due_at, session)).fetchall()
+    elif session is not None:
+        found = connection.execute(SQL["waits_of_session"], (session,)).fetchall()
+    else:
+        found = connection.execute(SQL["waits"]).fetchall()
+    rows = (WaitRow(**dict(zip(WaitRow.__struct_fields__, row, strict=True))) for row in found)
+    return [row for row in rows if due_at is None or (row.wake_at is not None and row.wake_at <= due_at)]
 
 
 def _raw(connection: Connection, session: str, after: int, limit: int | None) -> list[tuple[int, bytes, bytes]]:

@@ -15,7 +15,7 @@ from typing import Any
 import anyio
 
 from callslip.errors import LedgerUnavailable, LogBroken
-from callslip.ledgers.connection import check_version, open_to_read, primary_code, translate, why_refused
+from callslip.ledgers.connection import check_version, look_at, open_to_read, primary_code, translate, why_refused
 from callslip.ledgers.sqlite import SqliteLedger
 from callslip.ledgers.writer import Work, Writer
 
@@ -25,7 +25,7 @@ _INTERRUPT = 9
 
 
 class SqliteReader(SqliteLedger):
-    """Reads what the file and its ``-wal`` hold, and refuses whatever would write.
+    """Reads what the file and its ``-wal`` hold, of an earlier format too, and refuses whatever would write.
 
     Raises:
         LedgerUnavailable: it can't be read either. LogBroken: it is damaged or of a newer format.
@@ -36,7 +36,7 @@ class SqliteReader(SqliteLedger):
         self._held = contextlib.ExitStack()
         try:
             self._reader = self._held.enter_context(looking(path))
-            check_version(self._reader, path)
+            self._reader.executescript(look_at(check_version(self._reader, path)))
         except (sqlite3.Error, OSError) as error:
             self._held.close()
             raise translate(error, path) from error
