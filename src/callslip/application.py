@@ -4,29 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import functools
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import msgspec
 
 from callslip import build
 from callslip.agent.batch import Batch, collect, record_step
 from callslip.agent.loop import Ended, Plan, drive_session
-from callslip.core.events.call_resolved import Verdict
-from callslip.core.result import Effect
-from callslip.core.state import SessionState
+from callslip.agent.revert import Reverted, revert
+from callslip.core.events.revert_started import RevertStarted
+from callslip.core.principal import Role
 from callslip.core.wait import Wait
 from callslip.errors import Busy, LedgerError, UsageError
 from callslip.gate.catalogue import Catalogue
+from callslip.outside import Outside
 from callslip.ports.clock import Clock
 from callslip.ports.executor import Executor
-from callslip.ports.ledger import Head
 from callslip.ports.model import Model, Proposal
 from callslip.ports.policy import Policy
-from callslip.runtime.answers import Answers, Client
+from callslip.ports.trust import Identity
 from callslip.runtime.batch import settle_step
 from callslip.runtime.drive import Drive
 from callslip.runtime.execute import IN_CALL
@@ -35,7 +34,12 @@ from callslip.runtime.parts import Limits, Parts
 from callslip.sessions import checkpoint
 from callslip.sessions.acquire import acquire
 
+if TYPE_CHECKING:
+    from callslip.notify.notifier import Notifier
+
 _LOOK = 0.02
+_TOLD_EVERY = 50
+"""Steps that are dispatched before the audit is told."""
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,7 +71,7 @@ def _outside(session: str) -> None:
         )
 
 
-class Runtime:
+class Runtime(Outside):
     """Tools, a model, a policy and a place for the log: everything a session needs.
 
     Args:
@@ -77,7 +81,9 @@ class Runtime:
         workspace: the folder the file tools work in; sessions are bound to its identity.
         policy: decides each call; or a mapping from risk to ``allow``, ``ask`` or ``deny``.
         system: the system prompt.
-        secrets: exact texts that are taken out of tools' results and errors before log and model see them.
+        secrets: exact texts that are taken out of tools' results and errors before log and model see them; or a mapping
+            from names to them, for arguments that say ``secret://name``.
+        identity: who begins sessions and answers here, with an unlocked key; default: the operating system's account.
         watch: called with what happens live (``callslip.runtime.live``).
 
     Use it as an asynchronous context manager, or call :meth:`aclose`.
@@ -96,7 +102,8 @@ class Runtime:
         policy: Policy | Mapping[str, str] | None = None,
         system: str = "",
         limits: Limits | None = None,
-        secrets: Iterable[str] = (),
+        secrets: Iterable[str] | Mapping[str, str] = (),
+        identity: Identity | None = None,
         base_url: str | None = None,
         stream: bool = False,
         watch: Watch = ignore,
@@ -113,7 +120,8 @@ class Runtime:
             policy=None if decisions else policy,  # type: ignore[arg-type]
             decisions=dict(policy) if decisions else {},  # type: ignore[arg-type]
             limits=limits or Limits(),
-            secrets=tuple(secrets),
+            secrets=dict(secrets) if isinstance(secrets, Mapping) else {f"{n}": text for n, text in enumerate(secrets)},
+            identity=identity,
             watch=watch,
             clock=clock,
         )
@@ -121,6 +129,8 @@ class Runtime:
         self._driven: dict[str, Drive] = {}
         self._held: dict[str, _Held] = {}
         self._parts: Parts | None = None
+        self._untold = 0
+        """Steps dispatched since the audit was told."""
 
     @property
     def parts(self) -> Parts:
@@ -133,11 +143,6 @@ class Runtime:
     def catalogue(self) -> Catalogue:
         """The bound tools, without opening any state."""
         return self._parts.catalogue if self._parts is not None else Catalogue(self.settings.executors)
-
-    @functools.cached_property
-    def answers(self) -> Answers:
-        """The outsider's side."""
-        return Answers(self.parts, functools.partial(checkpoint.load_state, self.parts))
 
     def configure(self, **changes: Any) -> None:
         """Change settings before the first use (``state``, ``workspace``, ``watch``, ``limits``, ``model``, …).
@@ -159,7 +164,7 @@ class Runtime:
             LogBroken: nothing was executed.
         """
         async with self._driving(session, create=True) as drive:
-            await self.answers.send(session, text, steer=False, author=build.requester())
+            await self.answers.send(session, text, steer=False, author=self.identity().name)
             await drive.refresh()
             return await self._drive(drive)
 
@@ -256,7 +261,16 @@ class Runtime:
             await record_step(drive, calls, step=step, visible=self.parts.catalogue.visible(visible))
         await settle_step(drive)
         await checkpoint.keep_up(self.parts, drive.state)
+        self._untold += 1
+        if self._untold >= _TOLD_EVERY:
+            await self._tell_audit()
         return await collect(self.parts, drive.state, step)
+
+    async def _tell_audit(self) -> None:
+        """Let the audit follow the log. It is behind by what is told in the next turn; a crash loses nothing of it."""
+        self._untold = 0
+        if self.parts.audit is not None:
+            await self.parts.audit.catch_up()
 
     async def release(self, session: str) -> None:
         """Let go of a session that :meth:`dispatch` holds, so that another process may take it.
@@ -271,46 +285,39 @@ class Runtime:
             raise Busy(f"A dispatch of session {session!r} is under way in this process. Nothing was written.")
         del self._held[session]
         await self._end_idle(held.drive)
+        await self._tell_audit()
 
-    # From outside
+    # Undoing
 
-    async def send(self, session: str, text: str, *, steer: bool = False) -> None:
-        """Queue a user message; with ``steer`` it is read at the next step and closes undispatched calls."""
-        await self.answers.send(session, text, steer=steer, author=build.requester())
+    async def revert(
+        self, session: str, *, turn: int | None = None, reason: str = "", by: Identity | None = None
+    ) -> Reverted:
+        """Undo the effects of a turn, the last one unless told otherwise: run the compensation of each of its calls,
+        in reverse order, through the same gates, approvals and log as any call. Asked for again, it goes on where it
+        ended, and undoes nothing twice.
 
-    async def stop(self, session: str, *, reason: str = "") -> bool:
-        """Ask the session to stop, wherever it is driven. Whether there was anything to stop."""
-        return await self.answers.stop(session, reason=reason, actor=build.requester())
+        Raises:
+            NotFound: no such session or turn. UsageError: something is open. NotAuthorised: not by this identity.
+            Busy. Nothing was undone.
+        """
+        identity = self.identity(by)
 
-    async def waits(self, session: str | None = None) -> list[Wait]:
-        """What is waited for, oldest first."""
-        return await self.answers.waits(session)
+        def sign(event: RevertStarted) -> RevertStarted:
+            stated = msgspec.structs.replace(event, actor=identity.name)
+            return self._outsider.signed(stated, by=identity, session=session, wait_id=session, roles=(Role.OPERATOR,))
 
-    async def submit(
-        self, wait: str, result: Any = None, *, error: str | None = None, effect: Effect | str = Effect.NONE
-    ) -> None:
-        """A client's answer to a call it owns."""
-        await self.answers.submit(
-            wait, Client(result=result, error=error, effect=Effect(effect)), actor=build.requester()
-        )
+        state = await self._revertible(session, turn)
+        chosen = state.turn if turn is None else turn
+        sign(RevertStarted(turn=chosen, actor="", prefix_seq=0))  # whoever may not is told so before anything is held
+        async with self._driving(session, create=False) as drive:
+            workspace = build.workspace_identity(self.settings.workspace)
+            done = await revert(drive, chosen, workspace, sign, reason)
+        waits = await self.waits(session) if done.status == "waiting" else []
+        return msgspec.structs.replace(done, waits=tuple(waits))
 
-    async def resolve(self, wait: str, verdict: Verdict, *, reason: str, result: Any = None) -> None:
-        """An operator's verdict on a parked call: ``happened`` (with its result), ``did_not_happen``, ``give_up``."""
-        await self.answers.resolve(wait, verdict, reason=reason, actor=build.requester(), result=result)
-
-    async def accept_workspace(self, wait: str) -> None:
-        """An operator's word that the session may go on in today's workspace."""
-        await self.answers.accept_workspace(wait, actor=build.requester())
-
-    # Reading
-
-    async def sessions(self) -> Sequence[Head]:
-        """Every session's head, the latest first."""
-        return await self.parts.ledger.heads()
-
-    async def state(self, session: str) -> SessionState:
-        """What is known of a session."""
-        return await checkpoint.load_state(self.parts, session)
+    def notifier(self, tell: Callable[[str], None]) -> Notifier | None:
+        """What tells people of what needs them, as the settings say; ``tell`` hears of what could not be told."""
+        return build.build_notifier(self.settings, self.parts, tell)
 
     # Lifetime
 
@@ -326,7 +333,10 @@ class Runtime:
             with contextlib.suppress(Exception):  # closing must go on; an unreleased session is taken over later
                 await self.release(session)
         parts, self._parts = self._parts, None
-        self.__dict__.pop("answers", None)
+        for wired in ("_outsider", "answers", "approvals"):
+            self.__dict__.pop(wired, None)
+        if parts.audit is not None:
+            parts.audit.close()
         await parts.ledger.aclose()
         if not any(context.still_running for context in parts.left_behind):
             parts.owners.close()  # else the lock says, until this process ends, that something of it still works
@@ -353,6 +363,7 @@ class Runtime:
         finally:
             self._active.discard(session)
             del self._driven[session]
+        await self._tell_audit()
 
     async def _hold(self, session: str) -> _Held:
         held = self._held.get(session)
@@ -372,7 +383,7 @@ class Runtime:
                 self.parts,
                 session,
                 active=others,
-                requester=build.requester(),
+                requester=self.identity(),
                 workspace=build.workspace_identity(self.settings.workspace),
                 create=create,
             )

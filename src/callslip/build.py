@@ -2,35 +2,51 @@
 
 from __future__ import annotations
 
-import getpass
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
+from callslip.audit.settings import AuditSettings
+from callslip.blobs.erasures import ErasureFiles
 from callslip.blobs.files import FileBlobs
+from callslip.blobs.key_files import KeyFiles
 from callslip.blobs.memory import MemoryBlobs
+from callslip.blobs.sealed import SealedBlobs
+from callslip.blobs.vault import KeyVault, MemoryKeys
 from callslip.clocks.system import SystemClock
 from callslip.core.events.session_started import WorkspaceIdentity
 from callslip.errors import ConfigError
 from callslip.gate.catalogue import Catalogue
 from callslip.ledgers.memory import MemoryLedger
 from callslip.ledgers.owner_lock import OwnerLocks, SoleOwner
+from callslip.ledgers.sealed import SealedLedger
 from callslip.ledgers.sqlite import SqliteLedger
 from callslip.ledgers.state_folder import installation_key, open_state
 from callslip.policies.by_risk import RiskPolicy
+from callslip.ports.audit import Audit
 from callslip.ports.clock import Clock
 from callslip.ports.executor import Executor
 from callslip.ports.model import Model
 from callslip.ports.policy import Policy
+from callslip.ports.trust import Identity
 from callslip.providers.recorded import Recorded
 from callslip.runtime.live import Watch, guarded, ignore
-from callslip.runtime.parts import Limits, Parts
+from callslip.runtime.parts import Data, Limits, Parts
 from callslip.runtime.redact import Redactor
+from callslip.trust.account import account
+from callslip.trust.file import FileTrust
+from callslip.trust.memory import MemoryTrust
+
+if TYPE_CHECKING:
+    from callslip.notify.endpoint import Endpoint
+    from callslip.notify.notifier import Notifier
 
 OPENAI_URL = "https://api.openai.com/v1"
 LEDGER_FILE = "ledger.db"
+AUDIT_FOLDER = "audit"
 MEMORY = ":memory:"
 
 
@@ -47,7 +63,15 @@ class Settings(msgspec.Struct, kw_only=True):
     policy: Policy | None = None
     decisions: dict[str, str] = {}
     limits: Limits = Limits()
-    secrets: Iterable[str] = ()
+    data: Data = Data()
+    secrets: dict[str, str] = {}
+    """What ``secret://name`` stands for; none of them gets into log, model or errors."""
+    identity: Identity | None = None
+    audit: AuditSettings = AuditSettings()
+    notify: tuple[Endpoint, ...] = ()
+    """Who is told of what needs them, by a worker."""
+    base: Path = Path()
+    """What a relative path in ``audit`` is relative to."""
     watch: Watch = ignore
     clock: Clock | None = None
 
@@ -62,25 +86,66 @@ def build_parts(settings: Settings) -> Parts:
     policy = settings.policy or RiskPolicy(settings.decisions)
     clock = settings.clock or SystemClock()
     watch = settings.watch if settings.watch is ignore else guarded(settings.watch)
-    redactor = Redactor([*settings.secrets, *_held_keys()])
+    redactor = Redactor([*settings.secrets.values(), *_held_keys(), *_held_by(settings.notify)])
     if settings.state is None:
+        vault = KeyVault(MemoryKeys(), encrypts=settings.data.encrypt)
         return Parts(
-            ledger=MemoryLedger(), blobs=MemoryBlobs(), owners=SoleOwner(), clock=clock, catalogue=catalogue,
-            policy=policy, key=os.urandom(32), redactor=redactor, limits=settings.limits, watch=watch,
+            ledger=SealedLedger(MemoryLedger(), vault), blobs=SealedBlobs(MemoryBlobs(), vault),
+            data=settings.data, vault=vault, keyring=vault, owners=SoleOwner(), clock=clock, catalogue=catalogue,
+            policy=policy, key=os.urandom(32), trust=MemoryTrust(clock=clock), secrets=settings.secrets,
+            redactor=redactor, limits=settings.limits, watch=watch,
         )  # fmt: skip
     roots = [settings.workspace] if settings.workspace is not None else []
     folder = open_state(settings.state, writable_roots=roots)
-    return Parts(
-        ledger=SqliteLedger(folder / LEDGER_FILE),
-        blobs=FileBlobs(folder / "blobs"),
+    vault = KeyVault(KeyFiles(folder / "keys"), encrypts=settings.data.encrypt)
+    ledger = SealedLedger(SqliteLedger(folder / LEDGER_FILE), vault)
+    parts = Parts(
+        ledger=ledger,
+        blobs=SealedBlobs(FileBlobs(folder / "blobs"), vault),
+        data=settings.data,
+        vault=vault,
+        keyring=vault,
+        erasures=ErasureFiles(folder / "erasures"),
         owners=OwnerLocks(folder / "owners"),
         clock=clock,
         catalogue=catalogue,
         policy=policy,
         key=installation_key(folder),
+        trust=FileTrust(folder, clock=clock),
+        secrets=settings.secrets,
         redactor=redactor,
         limits=settings.limits,
         watch=watch,
+    )
+    parts.audit = _audit(settings, parts, ledger, folder)
+    parts.audit_patience = settings.audit.patience
+    return parts
+
+
+def _audit(settings: Settings, parts: Parts, ledger: SealedLedger, folder: Path) -> Audit:
+    # Only where there is a state folder: a start without one need not pay for it.
+    from callslip.audit.anchors import Anchors, place  # noqa: PLC0415
+    from callslip.audit.book import Book  # noqa: PLC0415
+    from callslip.audit.follow import Follower  # noqa: PLC0415
+
+    book = Book(folder / AUDIT_FOLDER)
+    at = place(settings.audit.anchor, settings.base, folder)
+    anchors = None if at is None else Anchors(book, at, parts.clock, every=settings.audit.every)
+    return Follower(ledger, parts.blobs, book, parts.redactor, parts.clock, anchors=anchors)
+
+
+def build_notifier(settings: Settings, parts: Parts, tell: Callable[[str], None]) -> Notifier | None:
+    """What tells people of what needs them; ``None`` where nobody is to be told.
+
+    Raises:
+        ConfigError, StateRefused: an endpoint can't work.
+    """
+    if not settings.notify:
+        return None
+    from callslip.notify.notifier import Notifier  # noqa: PLC0415 - only a worker tells, and it brings TLS along
+
+    return Notifier(
+        parts.ledger, settings.notify, clock=parts.clock, folder=settings.state, clean=parts.redactor.clean, tell=tell
     )
 
 
@@ -119,12 +184,18 @@ def workspace_identity(folder: Path | None) -> WorkspaceIdentity | None:
     return WorkspaceIdentity(path=str(folder), device=info.st_dev, inode=info.st_ino)
 
 
-def requester() -> str:
-    """Who starts sessions: the operating system's user."""
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return f"uid-{os.getuid()}"
+def requester() -> Identity:
+    """Who acts where no key is used: the operating system's account."""
+    return account()
+
+
+def _held_by(endpoints: tuple[Endpoint, ...]) -> list[str]:
+    """Secrets by which what people are told is signed."""
+    if not endpoints:
+        return []
+    from callslip.notify.secret import held  # noqa: PLC0415 - only where somebody is told
+
+    return held(endpoints)
 
 
 def _held_keys() -> list[str]:

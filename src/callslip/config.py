@@ -11,8 +11,10 @@ from typing import Any
 
 import msgspec
 
+from callslip.audit.settings import AuditSettings
 from callslip.errors import ConfigError
-from callslip.runtime.parts import Limits
+from callslip.notify.endpoint import Endpoint
+from callslip.runtime.parts import Data, Limits
 
 FILE = "callslip.toml"
 
@@ -36,6 +38,14 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     stream: bool = False
     policy: dict[str, str] = {}
     limits: Limits = Limits()
+    audit: AuditSettings = AuditSettings()
+    """Where heads of the audit are kept, how often, and for how long it may fail."""
+    notify: tuple[Endpoint, ...] = ()
+    """Who is told of what needs them: webhooks, commands, logs."""
+    data: Data = Data()
+    """What protects the private part of sessions."""
+    ask_user: bool = False
+    """Whether the model may ask the user questions, where there is no application that says so."""
 
 
 def find_project(start: Path | None = None) -> Path:
@@ -57,19 +67,38 @@ def load_config(project: Path) -> Config:
     if not path.is_file():
         return Config()
     try:
-        raw = tomllib.loads(path.read_text())
-    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        text = path.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{path} can't be read: {error}. Nothing was started. Correct it.") from error
+    return parse_config(text, path)
+
+
+def parse_config(text: bytes, path: Path) -> Config:
+    """The settings that these bytes of the file at ``path`` say.
+
+    Raises:
+        ConfigError: they can't be read, or say something that means nothing.
+    """
+    try:
+        raw = tomllib.loads(text.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} can't be read: {error}. Nothing was started. Correct it.") from error
     return _convert(raw, path)
 
 
 def _convert(raw: dict[str, Any], path: Path) -> Config:
+    policy = raw.get("policy")
+    if isinstance(policy, dict) and isinstance(policy.get("tool"), dict):  # tool.pay = "ask" without quotes
+        tools = policy.pop("tool")
+        raw = {**raw, "policy": {**policy, **{f"tool.{name}": said for name, said in tools.items()}}}
     try:
         return msgspec.convert(raw, Config)
     except msgspec.ValidationError as error:
         raise ConfigError(
             f"{path}: {error}. Nothing was started. The settings are: {', '.join(Config.__struct_fields__)}; "
-            f"[limits] takes {', '.join(Limits.__struct_fields__)}."
+            f"[limits] takes {', '.join(Limits.__struct_fields__)}; "
+            f"[audit] takes {', '.join(AuditSettings.__struct_fields__)}; "
+            f"[data] takes {', '.join(Data.__struct_fields__)}."
         ) from error
 
 

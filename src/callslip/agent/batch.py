@@ -10,7 +10,10 @@ import msgspec
 from callslip.agent.step import raw_arguments, record
 from callslip.core import canon, fold, ids
 from callslip.core.call import CallState
-from callslip.core.event import Stored
+from callslip.core.erasure import NOTHING, by_now
+from callslip.core.event import Event, Stored
+from callslip.core.events.approval_decided import ApprovalDecided
+from callslip.core.events.approval_requested import ApprovalRequested
 from callslip.core.events.function_call import FunctionCall
 from callslip.core.events.function_response import FunctionResponse
 from callslip.core.events.model_requested import ModelRequested, VisibleTool
@@ -23,9 +26,17 @@ from callslip.ports.model import Proposal, Reply
 from callslip.runtime import payloads
 from callslip.runtime.drive import Drive
 from callslip.runtime.parts import Parts
+from callslip.runtime.proofs import check_client_results
 from callslip.sessions.project import result
 
-_WAIT_CODES = {WaitKind.CLIENT: "client", WaitKind.PARKED: "parked", WaitKind.TIME: "time"}
+_WAIT_CODES = {
+    WaitKind.APPROVAL: "approval",
+    WaitKind.CLIENT: "client",
+    WaitKind.QUESTION: "question",
+    WaitKind.BACKGROUND: "background",
+    WaitKind.PARKED: "parked",
+    WaitKind.TIME: "time",
+}
 
 
 _SHAPES = "Give a Proposal, an OpenAI tool call or an Anthropic tool_use block."
@@ -112,10 +123,11 @@ async def record_step(
         StepConflict: the step is there with other calls. StillWaiting: an earlier step has open calls.
     """
     ids.check_step(step)
+    check_client_results(drive)  # of the step before, which another process may have closed
     proposals = tuple(proposal(call) for call in calls)
     state = drive.state
     if step in state.steps:
-        known, _ = await _pairs(drive.parts, state, step)
+        known, _, _ = await _pairs(drive.parts, state, step)
         await _same(drive.parts, known, proposals, step)
         return
     if state.open_calls():
@@ -132,6 +144,9 @@ async def record_step(
 async def _same(parts: Parts, known: Sequence[FunctionCall], proposals: Sequence[Proposal], step: str) -> None:
     then = [(call.tool, await payloads.text(parts.blobs, call.arguments)) for call in known]
     now = [(canon.scrub(one.tool), raw_arguments(one.arguments)) for one in proposals]
+    if len(then) == len(now):  # what was erased can't be compared
+        pairs = zip(known, then, now, strict=True)
+        now = [new if call.arguments != NOTHING else (new[0], old[1]) for call, old, new in pairs]
     if then != now:
         raise StepConflict(
             f"Step {step!r} was recorded with other calls. Nothing was executed. "
@@ -141,13 +156,13 @@ async def _same(parts: Parts, known: Sequence[FunctionCall], proposals: Sequence
 
 async def collect(parts: Parts, state: SessionState, step: str) -> Batch:
     """The batch as the log has it."""
-    calls, responses = await _pairs(parts, state, step)
+    calls, responses, edits = await _pairs(parts, state, step)
     outcomes, texts, waits = [], [], []
     for call in calls:
         response = responses.get(call.call_id)
         if response is not None:
             outcomes.append(await outcome(parts, call, response))
-            texts.append(await result(parts, call, response))
+            texts.append(await result(parts, call, response, edits=edits.get(call.call_id, ())))
             continue
         wait = _wait(state, call)
         if wait is not None:
@@ -158,20 +173,33 @@ async def collect(parts: Parts, state: SessionState, step: str) -> Batch:
 
 async def _pairs(
     parts: Parts, state: SessionState, step: str
-) -> tuple[list[FunctionCall], dict[str, FunctionResponse]]:
-    """The step's calls and their responses: from the open step, or read back from the log."""
+) -> tuple[list[FunctionCall], dict[str, FunctionResponse], dict[str, tuple[str, ...]]]:
+    """The step's calls, their responses, and how people changed their arguments: from the open step, or read back from
+    the log.
+    """
     if state.step is not None and state.step.step == step and state.step.model == fold.CALLER:
         open_calls: list[CallState] = [state.calls[call_id] for call_id in state.step.calls]
         return (
             [call.call for call in open_calls],
             {call.call.call_id: call.response for call in open_calls if call.response is not None},
+            {call.call.call_id: call.edits for call in open_calls if call.edits},
         )
     first, last = state.steps[step]
     log: Sequence[Stored] = await parts.ledger.read(state.session, after=first - 1, limit=last - first + 1)
-    events = [stored.record.event for stored in log]
+    events = [by_now(state, stored.seq, stored.record.event) for stored in log]
     calls = [event for event in events if isinstance(event, FunctionCall)]
     responses = {event.call_id: event for event in events if isinstance(event, FunctionResponse)}
-    return calls, responses
+    return calls, responses, _edits(events)
+
+
+def _edits(events: Sequence[Event]) -> dict[str, tuple[str, ...]]:
+    edits: dict[str, tuple[str, ...]] = {}
+    for event in events:
+        if isinstance(event, ApprovalRequested):
+            edits[event.call_id] = event.edited
+        elif isinstance(event, ApprovalDecided) and event.edited is not None:
+            edits[event.call_id] = (*edits.get(event.call_id, ()), *event.changes)
+    return edits
 
 
 async def outcome(parts: Parts, call: FunctionCall, response: FunctionResponse) -> Outcome:

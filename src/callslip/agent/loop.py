@@ -16,14 +16,16 @@ from callslip.agent.step import Interrupted, take_step
 from callslip.core.events.model_requested import VisibleTool
 from callslip.core.events.run_ended import RunEnded
 from callslip.core.events.session_started import WorkspaceIdentity
+from callslip.core.events.wait_closed import WaitClosed
 from callslip.core.events.wait_opened import WaitOpened
-from callslip.core.ids import random_id
+from callslip.core.ids import wait_id
 from callslip.core.state import SessionState
 from callslip.core.wait import WaitKind
-from callslip.errors import EmptyReply, IncompleteReply, ModelError, Moved, UsageError
+from callslip.errors import EmptyReply, IncompleteReply, ModelError, Moved, TrustBroken, UsageError
 from callslip.ports.model import Model, Reply
-from callslip.runtime import advance, batch
+from callslip.runtime import advance, batch, poll
 from callslip.runtime.drive import Drive
+from callslip.runtime.proofs import workspace_fault
 from callslip.sessions.checkpoint import keep_up
 
 _MOST_CUT_REPLIES = 2
@@ -52,11 +54,16 @@ async def drive_session(drive: Drive, plan: Plan) -> Ended:
     """Drive the session until it has an answer, waits or is stopped; the run is ended in the log.
 
     Raises:
-        ModelError: the model gave nothing that can be used. The run is ended as failed and can be resumed.
+        ModelError: the model gave nothing that can be used. TrustBroken: what the installation trusts was altered. The
+        run is ended as failed and can be resumed.
     """
     steps = cut = 0
     while True:
-        ended = await _reason_to_end(drive, plan, steps)
+        try:
+            ended = await _reason_to_end(drive, plan, steps)
+        except TrustBroken as error:
+            await _fail(drive, str(error))
+            raise
         if ended is not None:
             return ended
         if drive.state.open_calls():
@@ -73,7 +80,10 @@ async def drive_session(drive: Drive, plan: Plan) -> Ended:
 async def _reason_to_end(drive: Drive, plan: Plan, steps: int) -> Ended | None:
     """Settle what is open; then, is there a reason not to ask the model now?"""
     await advance.close_elapsed(drive)  # or a clock that has rung would wake the session again and again
+    if any(wait.kind is WaitKind.COPY for wait in drive.state.waits.values()):
+        return await _end(drive, "waiting", reason="it is not known what happened after this log was copied")
     if not await _same_workspace(drive, plan):
+        await poll.postpone(drive, "not asked after: this is not the workspace the session began in")
         return await _end(drive, "waiting", reason="the workspace is not the one the session began in")
     settled = await batch.settle_step(drive)
     state, most = drive.state, drive.parts.limits.steps_per_turn
@@ -136,17 +146,28 @@ async def _check(drive: Drive, finish: str, cut: int) -> None:
         raise IncompleteReply(reason)
 
 
+def is_workspace(state: SessionState, here: WorkspaceIdentity | None) -> bool:
+    """Whether the session works in the folder of here, by true identity."""
+    known = state.workspace
+    return known is None or here is None or (known.device, known.inode) == (here.device, here.inode)
+
+
 async def _same_workspace(drive: Drive, plan: Plan) -> bool:
     """RECO-04: the folder is the one the session knows, or an operator said that another is meant."""
-    known = drive.state.workspace
-    same = known is None or plan.workspace is None or (known.device, known.inode) == (
-        plan.workspace.device, plan.workspace.inode,
-    )  # fmt: skip
-    if same or drive.state.workspace_accepted:
+    same = is_workspace(drive.state, plan.workspace)
+    accepted = drive.state.workspace_accepted
+    asked = [wait for wait in drive.state.waits.values() if wait.kind is WaitKind.WORKSPACE]
+    over = [WaitClosed(wait_id=wait.wait_id, how="settled", actor="callslip") for wait in asked]
+    if same or (accepted is not None and accepted.workspace == plan.workspace and not workspace_fault(drive)):
+        if over:
+            await drive.append(*over)
         return True
-    if not any(wait.kind is WaitKind.WORKSPACE for wait in drive.state.waits.values()):
+    if not any(wait.workspace == plan.workspace for wait in asked):
         reason = "the workspace is another folder than the one the session began in; accept it, or go back to that one"
-        await drive.append(WaitOpened(wait_id=random_id("wait"), kind=WaitKind.WORKSPACE, reason=reason))
+        wait = WaitOpened(
+            wait_id=wait_id("wait", drive.session), kind=WaitKind.WORKSPACE, reason=reason, workspace=plan.workspace
+        )
+        await drive.append(*over, wait)
     return False
 
 

@@ -13,6 +13,7 @@ number of assistant messages in the request, as in ``scripted``.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +46,10 @@ class Recorded:
         ConfigError: there is no recording at ``path``, or it can't be read.
     """
 
-    def __init__(self, path: str | Path, name: str | None = None) -> None:
-        self._recordings = load(Path(path))
+    def __init__(
+        self, path: str | Path, name: str | None = None, *, read: Callable[[Path], bytes] = Path.read_bytes
+    ) -> None:
+        self._recordings = load(Path(path), read)
         self._name = name or f"recorded:{_model_of(self._recordings[0]) or Path(path).stem}"
 
     @property
@@ -83,13 +86,13 @@ class Recorder:
             file.write(line + "\n")
 
 
-def load(path: Path) -> tuple[Recording, ...]:
-    """All recordings at ``path``, in order; at least one."""
+def load(path: Path, read: Callable[[Path], bytes] = Path.read_bytes) -> tuple[Recording, ...]:
+    """All recordings at ``path``, in order; at least one. ``read`` gives a file's bytes."""
     if path.is_dir():
         sources = [(str(file), file) for file in sorted(path.glob("*.json"))]
-        texts = [(label, _text(file)) for label, file in sources]
+        texts = [(label, _text(file, read)) for label, file in sources]
     else:
-        lines = _text(path).split("\n")
+        lines = _text(path, read).split("\n")
         texts = [(f"{path}, line {number}", line) for number, line in enumerate(lines, 1) if line.strip()]
     recordings = tuple(_recording(text, label) for label, text in texts)
     if not recordings:
@@ -97,9 +100,9 @@ def load(path: Path) -> tuple[Recording, ...]:
     return recordings
 
 
-def _text(file: Path) -> str:
+def _text(file: Path, read: Callable[[Path], bytes]) -> str:
     try:
-        return file.read_text(encoding="utf-8")
+        return read(file).decode()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(
             f"The recording {file} can't be read ({type(error).__name__}). Nothing was run. Name another file."

@@ -14,27 +14,52 @@ from callslip.core.events.wait_opened import WaitOpened
 from callslip.core.tool import Risk
 from callslip.core.wait import WaitKind
 from callslip.errors import Moved
-from callslip.runtime import recover
+from callslip.runtime import poll, questions, recover
+from callslip.runtime.closing import closing
 from callslip.runtime.dispatch import again, dispatch
 from callslip.runtime.drive import Drive
+from callslip.runtime.holds import void
+from callslip.runtime.judge import withdrawn
 from callslip.runtime.live import Waiting
+from callslip.runtime.proofs import verdict_fault
 
 _PAUSE = 0.2
 """Seconds before a second attempt within a run; doubled for each further one."""
-
-_AT_REST = (crash.Reuse, crash.AwaitVerdict, crash.AwaitClient)
 
 
 def actionable(drive: Drive, call: CallState, *, first: bool) -> bool:
     """Whether anything can be done for the call now.
 
-    ``first``: this run has not tried it yet. Afterwards only a verdict from outside gives reason to try again.
+    ``first``: this run has not tried it yet. Afterwards only what came from outside gives reason to try again: a
+    verdict, an approval, a denial, a stop.
     """
-    if isinstance(crash.judge(call, now=drive.parts.clock.now()), _AT_REST):
+    conclusion = crash.judge(call, now=drive.parts.clock.now())
+    if _rests(drive, call, conclusion):
         return False
+    if isinstance(conclusion, crash.AwaitApproval | crash.AwaitClient | crash.AwaitJob):
+        return True
+    if isinstance(conclusion, crash.PollJob):
+        return first or poll.wanted(drive, call)
     if any(wait.call_id == call.call.call_id and wait.kind is WaitKind.TIME for wait in drive.state.waits.values()):
         return False
-    return first or call.resolved is not None
+    return first or call.resolved is not None or isinstance(conclusion, crash.GateAgain)
+
+
+def _rests(drive: Drive, call: CallState, conclusion: crash.Conclusion) -> bool:
+    """Whether there is nothing to do but wait, or nothing at all. What asks a person, and a job that is not to be asked
+    after yet, rest until they are not wanted any more.
+    """
+    match conclusion:
+        case crash.Reuse() | crash.AwaitVerdict():
+            return True
+        case crash.AwaitApproval():
+            return not withdrawn(drive, call)
+        case crash.AwaitClient():
+            question = call.dispatch is not None and call.dispatch.asks_user
+            return not (question and withdrawn(drive, call))
+        case crash.AwaitJob():
+            return not poll.wanted(drive, call)
+    return False
 
 
 async def advance(drive: Drive, call: CallState, stop: asyncio.Future[None]) -> None:
@@ -60,29 +85,43 @@ async def _act(drive: Drive, call: CallState, stop: asyncio.Future[None], round_
     """
     judged = drive.state.outsider_seq
     conclusion = crash.judge(call, now=drive.parts.clock.now())
+    forged = verdict_fault(drive, call)
+    if forged is not None:
+        conclusion = crash.Park(code="verdict_refused", reason=f"the verdict recorded on it does not count: {forged}")
+    if _rests(drive, call, conclusion):
+        return False
+    left: crash.Conclusion | None
     match conclusion:
-        case crash.GateAgain():
+        case crash.GateAgain() | crash.AwaitApproval():
             return await dispatch(drive, call, stop)
         case crash.Again():
             return await _again(drive, call, stop, round_, judged)
+        case crash.WaitUntil():
+            return await _wait(drive, call, conclusion, stop)
+        case crash.PollJob() | crash.AwaitJob():
+            left = await poll.ask_after(drive, call, judged, stop)
+        case _:
+            left = await _conclude(drive, call, conclusion, judged)
+    if isinstance(left, crash.Park):
+        await recover.park(drive, call, left)
+        return False
+    return left is not None and not isinstance(left, crash.AwaitJob)
+
+
+async def _conclude(drive: Drive, call: CallState, conclusion: crash.Conclusion, judged: int) -> crash.Conclusion:
+    """Bring a call to an end that needs no further dispatch; what is left to do then."""
+    match conclusion:
         case crash.AskProbe():
-            conclusion = await recover.ask_probe(drive, call, judged)
+            return await recover.ask_probe(drive, call, judged)
         case crash.CompareEvidence():
-            conclusion = await recover.compare_evidence(drive, call, judged)
+            return await recover.compare_evidence(drive, call, judged)
         case crash.Settle():
             await recover.settle(drive, call, conclusion, judged)
         case crash.SettleByVerdict():
             await recover.settle_by_verdict(drive, call, judged)
-        case crash.WaitUntil():
-            return await _wait(drive, call, conclusion, stop)
-        case crash.Reuse() | crash.AwaitVerdict() | crash.AwaitClient():
-            return False
-        case crash.Park():
-            pass
-    if isinstance(conclusion, crash.Park):
-        await recover.park(drive, call, conclusion)
-        return False
-    return True
+        case crash.AwaitClient():
+            await questions.withdraw(drive, call, judged)
+    return conclusion
 
 
 async def _again(drive: Drive, call: CallState, stop: asyncio.Future[None], round_: int, judged: int) -> bool:
@@ -104,7 +143,11 @@ async def _again(drive: Drive, call: CallState, stop: asyncio.Future[None], roun
         return False
     if made_here:
         await drive.parts.clock.sleep(_PAUSE * 2 ** (made_here - 1))
-    await again(drive, call, stop, judged, recover.closing(drive, call.call.call_id))
+    why = await void(drive, call)
+    if why is not None:
+        await recover.park(drive, call, crash.Park(code="approval_void", reason=why))
+        return False
+    await again(drive, call, stop, judged, closing(drive, call.call.call_id))
     return True
 
 
@@ -133,7 +176,7 @@ async def _wait(drive: Drive, call: CallState, until: crash.WaitUntil, stop: asy
     if not any(wait.call_id == call.call.call_id for wait in drive.state.waits.values()):
         await drive.append(
             WaitOpened(
-                wait_id=ids.random_id("wait"),
+                wait_id=ids.wait_id("wait", drive.session),
                 kind=WaitKind.TIME,
                 reason=until.reason,
                 call_id=call.call.call_id,

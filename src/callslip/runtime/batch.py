@@ -10,6 +10,7 @@ import asyncio
 
 from callslip.runtime import advance
 from callslip.runtime.drive import Drive, finished
+from callslip.runtime.proofs import check_client_results
 
 Running = dict[str, asyncio.Task[None]]
 
@@ -29,6 +30,7 @@ async def _settle_step(drive: Drive) -> bool:
     if running:
         async with drive.listening():
             await _until_at_rest(drive, running, tried, stop)
+    check_client_results(drive)
     return not drive.state.open_calls()
 
 
@@ -44,6 +46,7 @@ def _start(drive: Drive, running: Running, tried: set[str], stop: asyncio.Future
 
 async def _until_at_rest(drive: Drive, running: Running, tried: set[str], stop: asyncio.Future[None]) -> None:
     failure: BaseException | None = None
+    held = False
     try:
         while running:
             await drive.changed.wait()
@@ -53,11 +56,15 @@ async def _until_at_rest(drive: Drive, running: Running, tried: set[str], stop: 
                 # Looked at in every task, or asyncio says that one was lost.
                 error = asyncio.CancelledError() if task.cancelled() else task.exception()
                 failure = failure or error
-            if (failure is not None or drive.state.stop) and not stop.done():
+            if failure is not None and not drive.paused:
+                drive.paused = held = True  # nothing new begins; what is in the world ends in its own way
+            if drive.state.stop and not stop.done():
                 stop.set_result(None)  # no new attempts; those in the world are awaited and recorded
             if failure is None and not drive.paused:
                 _start(drive, running, tried, stop)
     finally:
+        if held:
+            drive.paused = False
         await _abandon(running)
     if failure is not None:
         raise failure

@@ -13,44 +13,43 @@ import secrets
 from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any
 
-import anyio
 import msgspec
 
 from callslip import failpoint
 from callslip.core import canon, ids
 from callslip.core.call import CallState
-from callslip.core.event import draft
+from callslip.core.event import Event, draft
 from callslip.core.events.attempt_failed import AttemptFailed
-from callslip.core.events.function_response import FunctionResponse
 from callslip.core.events.late_outcome import LateOutcome
 from callslip.core.events.tool_dispatch import Evidence, ToolDispatch
 from callslip.core.events.wait_closed import WaitClosed
 from callslip.core.events.wait_opened import WaitOpened
 from callslip.core.plain import to_plain
-from callslip.core.result import Effect, Status
-from callslip.core.tool import Recovery, ToolSpec
+from callslip.core.result import Effect
 from callslip.core.wait import WaitKind
-from callslip.errors import CallslipError, CommitUnknown, LedgerUnavailable, Moved, ToolFailed, UsageError
+from callslip.errors import CallslipError, CommitUnknown, LedgerUnavailable, Moved, UsageError
 from callslip.gate.catalogue import Entry
-from callslip.gate.pipeline import Case, Passed, judge
+from callslip.gate.pipeline import Passed
 from callslip.gate.refusal import Refusal
 from callslip.ports.context import Context
 from callslip.runtime import outcome, payloads
+from callslip.runtime.ask import ask, changed
+from callslip.runtime.audited import must_be_audited
+from callslip.runtime.background import started
 from callslip.runtime.claims import keys
+from callslip.runtime.closing import closing
 from callslip.runtime.drive import Drive, finished
 from callslip.runtime.execute import execute
+from callslip.runtime.holds import recorded, still
+from callslip.runtime.judge import Asks, Cleared, judge_call
 from callslip.runtime.live import Partial, Progress
-
-CANCELLED = Refusal(
-    status=Status.RETRYABLE_ERROR,
-    code="cancelled",
-    message="The call was cancelled before it was dispatched. Nothing was executed.",
-    retryable=True,
-)
+from callslip.runtime.prepare import look
+from callslip.runtime.secrets import revealed
 
 
 async def dispatch(drive: Drive, call: CallState, stop: asyncio.Future[None]) -> bool:
-    """Judge the call by today's gate, and make one attempt if it passes. Its fate is in the log afterwards.
+    """Judge the call by today's gate, and make one attempt if it passes. Its fate is in the log afterwards: an answer,
+    a failed attempt, or a question to a person.
 
     False when the run is being paused: the call is left to the next one.
     """
@@ -58,16 +57,24 @@ async def dispatch(drive: Drive, call: CallState, stop: asyncio.Future[None]) ->
         if drive.paused:
             return False
         judged = drive.state.outsider_seq
-        verdict = await _judge(drive, call)
+        verdict = await judge_call(drive, call)
         if isinstance(verdict, Refusal):
-            await drive.append(outcome.refused(call, verdict, drive.parts))
+            try:
+                await _refuse(drive, call, verdict, judged)
+            except Moved:
+                continue
             return True
-        claims = keys(verdict.entry.executor.spec.claims, verdict.arguments.value)
+        passed = verdict.passed
+        if isinstance(verdict, Asks):
+            if await _asked(drive, call, verdict, stop, judged):
+                return True
+            continue
+        claims = keys(passed.entry.executor.spec.claims, passed.arguments.value)
         async with drive.parts.claims.holding(claims) as waited:
             if waited:  # the world has moved on meanwhile: ask the gate again before anything happens
                 judged = drive.state.outsider_seq
-                verdict = await _judge(drive, call)
-                if isinstance(verdict, Refusal) or drive.paused:
+                verdict = await judge_call(drive, call)
+                if not isinstance(verdict, Cleared) or drive.paused:
                     continue
             try:
                 await _attempt(drive, call, verdict, claims, stop, judged)
@@ -76,74 +83,58 @@ async def dispatch(drive: Drive, call: CallState, stop: asyncio.Future[None]) ->
             return True
 
 
-async def _judge(drive: Drive, call: CallState) -> Passed | Refusal:
-    if drive.state.stop or any(message.steer for message in drive.state.queued):
-        return CANCELLED
-    step = drive.state.step
-    assert step is not None
-    case = Case(
-        session=drive.session,
-        requester=drive.state.requester,
-        tool=call.call.tool,
-        arguments=await payloads.load(drive.parts.blobs, call.call.arguments),
-        visible=step.visible,
-        succeeded=drive.state.succeeded,
-    )
-    return judge(case, drive.parts.catalogue, drive.parts.policy)
+async def _refuse(drive: Drive, call: CallState, refusal: Refusal, judged: int) -> None:
+    await drive.append(outcome.refused(call, refusal, drive.parts), *closing(drive, call.call.call_id), judged=judged)
+
+
+async def _asked(drive: Drive, call: CallState, asks: Asks, stop: asyncio.Future[None], judged: int) -> bool:
+    """Ask a person, having looked at the target, or refuse what can't work. False: judge again."""
+    executor = asks.passed.entry.executor
+    evidence = await look(executor, asks.passed.arguments.text, stop)
+    try:
+        if isinstance(evidence, Refusal):
+            await _refuse(drive, call, evidence, judged)
+        else:
+            await ask(drive, call, asks.passed, evidence, judged, again=asks.ask.again, edited=asks.edited)
+    except Moved:
+        return False
+    return True
 
 
 async def _attempt(
     drive: Drive,
     call: CallState,
-    passed: Passed,
+    cleared: Cleared,
     claims: tuple[str, ...],
     stop: asyncio.Future[None],
     judged: int,
 ) -> None:
+    passed, asked = cleared.passed, cleared.permitted.asked
     executor = passed.entry.executor
-    try:
-        with anyio.fail_after(executor.spec.timeout_ms / 1000):
-            # Each reader of the arguments gets its own, so that what is executed is what T1 says.
-            look = executor.prepare(canon.parse(passed.arguments.text))
-            looks = executor.spec.recovery is Recovery.EVIDENCE  # the others have nothing to look at
-            evidence = await (_unless_stopped(look, stop) if looks else look)
-        _check_evidence(evidence)
-    except BaseException as error:
-        if drive.cancelling():
-            raise
-        # A look that failed, or cancelled itself: nothing has happened, and the model may be told.
-        await drive.append(outcome.refused(call, _unprepared(error, executor.spec), drive.parts))
+    evidence = await look(executor, passed.arguments.text, stop)
+    if isinstance(evidence, Refusal):
+        await _refuse(drive, call, evidence, judged)
         return
-    t1 = await _t1(drive, call, passed, evidence, claims)
+    if cleared.permitted.approval and not await still(drive, call, cleared):
+        raise Moved  # what it rested on has changed while the target was looked at: judge again
+    again = changed(drive, call, passed, evidence, asked) if asked is not None else ()
+    if again:
+        await ask(drive, call, passed, evidence, judged, again=again, edited=call.edits)
+        return
+    await must_be_audited(drive.parts)
+    t1 = await _t1(drive, call, cleared, evidence, claims)
     if executor.spec.client_owned:
         failpoint.hit("dispatch.before")
         wait = WaitOpened(
-            wait_id=ids.random_id("wait"), kind=WaitKind.CLIENT, reason="its client runs it", call_id=t1.call_id
+            wait_id=ids.wait_id("wait", drive.session),
+            kind=WaitKind.QUESTION if t1.asks_user else WaitKind.CLIENT,
+            reason="the model asks the user a question" if t1.asks_user else "its client runs it",
+            call_id=t1.call_id,
         )
         await drive.append(t1, wait, judged=judged)
         return
     work = _from_t1(drive, passed.entry, t1, canon.parse(passed.arguments.text), stop, judged)
     await _shielded(work, stop)
-
-
-async def _unless_stopped(look: Coroutine[Any, Any, Evidence | None], stop: asyncio.Future[None]) -> Evidence | None:
-    """Look at the target, but not on after a stop: nothing has happened yet that would have to be awaited."""
-    task = asyncio.ensure_future(look)
-    try:
-        await asyncio.sleep(0)
-        if not task.done():
-            waiting: list[asyncio.Future[Any]] = [task, stop]
-            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-        if not task.done():
-            raise ToolFailed("The call was cancelled before it was dispatched.", code="cancelled", retryable=True)
-        return task.result()
-    finally:
-        task.cancel()
-
-
-def _check_evidence(evidence: Evidence | None) -> None:
-    if evidence is not None and not all(isinstance(text, str) for text in msgspec.structs.astuple(evidence)):
-        raise ToolFailed("Its evidence names no target, or no digests.", code="prepare_failed")
 
 
 async def again(
@@ -156,6 +147,7 @@ async def again(
     """
     dispatch, entry, arguments = await recorded(drive, call)
     assert entry is not None
+    await must_be_audited(drive.parts)
     failed = [] if call.failed is not None else [_interrupted(call)]
     async with drive.parts.claims.holding(dispatch.claims):
         t1 = msgspec.structs.replace(
@@ -180,6 +172,8 @@ async def _from_t1(
 ) -> None:
     """Commit T1, then go into the world; unless a stop came in that very moment."""
     failpoint.hit("dispatch.before")
+    if drive.paused:  # since it was judged: by a worker that ends, or a sibling that failed
+        return
     await drive.append(*(repeated or ()), t1, judged=judged)
     failpoint.hit("dispatch.after")
     if not stop.done():
@@ -188,22 +182,10 @@ async def _from_t1(
         await drive.append(outcome.unstarted(t1))
 
 
-async def recorded(drive: Drive, call: CallState) -> tuple[ToolDispatch, Entry | None, dict[str, Any]]:
-    """The latest T1, the tool of today if it can still take the recorded arguments, and those arguments."""
-    dispatch = call.dispatch
-    assert dispatch is not None
-    arguments: dict[str, Any] = await payloads.load(drive.parts.blobs, dispatch.arguments)
-    entry = drive.parts.catalogue.get(dispatch.tool)
-    if entry is None:
-        return dispatch, None, arguments
-    unchanged = entry.executor.version == dispatch.tool_version
-    fits = entry.executor.spec.recovery is dispatch.recovery and not entry.arguments.errors(arguments)
-    return dispatch, entry if unchanged or fits else None, arguments
-
-
 async def _t1(
-    drive: Drive, call: CallState, passed: Passed, evidence: Evidence | None, claims: tuple[str, ...]
+    drive: Drive, call: CallState, cleared: Cleared, evidence: Evidence | None, claims: tuple[str, ...]
 ) -> ToolDispatch:
+    passed: Passed = cleared.passed
     spec = passed.entry.executor.spec
     digest = canon.digest(passed.arguments.text)
     earlier = call.dispatch
@@ -222,11 +204,14 @@ async def _t1(
         idempotency_key=key,
         risk=spec.risk,
         recovery=spec.recovery,
-        rules=passed.rules,
+        rules=passed.verdict.rules,
+        approval=cleared.permitted.approval,
         deadline=drive.parts.clock.now() + spec.timeout_ms,
         quiet_ms=spec.quiet_ms,
         local_effect=spec.local_effect,
         client_owned=spec.client_owned,
+        asks_user=spec.asks_user,
+        background=spec.background,
         claims=claims,
         evidence=evidence,
         changed=passed.arguments.changed,
@@ -240,25 +225,29 @@ async def _effect(
     clock = drive.parts.clock
     context = context_for(drive, t1)
     began = clock.monotonic()
-    attempt = await execute(
-        drive.parts, entry.executor, arguments, context, stop=stop, on_late=_late_recorder(drive, t1)
-    )
+    given = revealed(entry.executor.spec, arguments, drive.parts.secrets)
+    attempt = await execute(drive.parts, entry.executor, given, context, stop=stop, on_late=_late_recorder(drive, t1))
     if context.still_running:
         left = drive.parts.left_behind
         left[:] = [*(one for one in left if one.still_running), context]
-    event = await outcome.settle(
-        drive.parts,
-        t1,
-        attempt,
-        output=entry.output,
-        artifacts=context.artifacts,
-        duration_ms=round((clock.monotonic() - began) * 1000),
-    )
-    if isinstance(event, AttemptFailed):
-        event = msgspec.structs.replace(event, ended=not context.still_running)
+    events: list[Event]
+    if t1.background and isinstance(attempt, outcome.Returned):
+        events = await started(drive, entry.executor.spec, t1, attempt.value)
+    else:
+        event = await outcome.settle(
+            drive.parts,
+            t1,
+            attempt,
+            output=entry.output,
+            artifacts=context.artifacts,
+            duration_ms=round((clock.monotonic() - began) * 1000),
+        )
+        if isinstance(event, AttemptFailed):
+            event = msgspec.structs.replace(event, ended=not context.still_running)
+        events = [event]
     failpoint.hit("settle.before")
     try:
-        await _record(drive, t1, event)
+        await _record(drive, t1, events)
     except (LedgerUnavailable, CommitUnknown) as error:
         raise type(error)(
             f"{t1.tool} was dispatched and has ended, but its outcome could not be recorded: {error} "
@@ -267,10 +256,10 @@ async def _effect(
     failpoint.hit("settle.after")
 
 
-async def _record(drive: Drive, t1: ToolDispatch, event: FunctionResponse | AttemptFailed) -> None:
-    """T2; or, when what the tool gave can't stand in a record, the fact that nobody can tell."""
+async def _record(drive: Drive, t1: ToolDispatch, events: Sequence[Event]) -> None:
+    """T2, or the start of a job; or, when what the tool gave can't stand in a record, the fact that nobody can tell."""
     try:
-        await drive.append(event)
+        await drive.append(*events)
     except UsageError as error:
         await drive.append(
             AttemptFailed(
@@ -366,15 +355,4 @@ def _interrupted(call: CallState) -> AttemptFailed:
         nonce=call.dispatch.nonce,
         effect=Effect.UNKNOWN,
         code="interrupted",
-    )
-
-
-def _unprepared(error: BaseException, spec: ToolSpec) -> Refusal:
-    if isinstance(error, ToolFailed):
-        status = Status.NOT_FOUND if error.not_found else Status.FATAL_ERROR
-        return Refusal(status=status, code=str(error.tool_code), message=str(error), retryable=bool(error.can_retry))
-    return Refusal(
-        status=Status.FATAL_ERROR,
-        code="prepare_failed",
-        message=f"{spec.name} could not look at its target ({type(error).__name__}). Nothing was executed.",
     )

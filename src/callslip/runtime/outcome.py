@@ -6,7 +6,7 @@ Never raises on what a tool did: the effect may have happened, and the log must 
 from __future__ import annotations
 
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -112,6 +112,18 @@ async def settle(
             code=_describe(attempt)[1],
             internal=parts.redactor.clean(_internal(attempt)),
         )
+    return _failure(parts, dispatch, attempt, effect, duration_ms)
+
+
+def job_failed(parts: Parts, dispatch: ToolDispatch, error: ToolFailed) -> FunctionResponse:
+    """The response of a call whose job has failed, whatever it did to the world: that it has ended is certain."""
+    attempt = Raised(error=error)
+    return _failure(parts, dispatch, attempt, effect_of(dispatch, attempt), None)
+
+
+def _failure(
+    parts: Parts, dispatch: ToolDispatch, attempt: Attempt, effect: Effect, duration_ms: int | None
+) -> FunctionResponse:
     status, code, message, retryable = _describe(attempt)
     return FunctionResponse(
         call_id=dispatch.call_id,
@@ -177,24 +189,25 @@ async def success(
     notes = list(plain.notes)
     if output is not None:
         notes += _mismatch(output, plain.value)
-    text = parts.redactor.clean_json(canon.canonical(plain.value))
-    evidence = list(result.evidence)
-    for reference, data in artifacts:
-        await parts.blobs.put(data)
-        evidence.append(reference)
-    evidence += [
-        BlobRef(address=await parts.blobs.put(data), size=len(data), media_type=_BYTES) for data in plain.blobs
+    found = [BlobRef(address=payload.address(data), size=len(data), media_type=_BYTES) for data in plain.blobs]
+    made = [*artifacts, *zip(found, plain.blobs, strict=True)]
+    # An encrypted store has its own addresses, and a result must name those.
+    kept_as = {reference.address: await parts.blobs.put(data) for reference, data in made}
+    text = _readdress(parts.redactor.clean_json(canon.canonical(plain.value)), kept_as)
+    evidence = [
+        msgspec.structs.replace(one, address=kept_as.get(one.address, one.address))
+        for one in (*result.evidence, *(reference for reference, _ in made))
     ]
     kept = await payloads.store(parts.blobs, text)
     shown = _cut(text, parts.limits.result_bytes, kept)
     if shown is not None:
-        evidence.append(BlobRef(address=payload.address(text), size=len(text)))
+        evidence.append(BlobRef(address=kept.blob or await parts.blobs.put(text), size=len(text)))
     return FunctionResponse(
         call_id=dispatch.call_id,
         lane="settled",
         status=Status.SUCCESS,
         effect=Effect.NONE if dispatch.risk is Risk.READ else Effect.DONE,
-        summary=parts.redactor.clean(canon.scrub(result.summary)),
+        summary=_readdress(parts.redactor.clean(canon.scrub(result.summary)).encode(), kept_as).decode(),
         structured=kept,
         shown=None if shown is None else await payloads.store(parts.blobs, canon.canonical(shown)),
         evidence=tuple(evidence),
@@ -203,6 +216,13 @@ async def success(
         nonce=dispatch.nonce,
         notes=tuple(notes),
     )
+
+
+def _readdress(text: bytes, kept_as: Mapping[str, str]) -> bytes:
+    for made, kept in kept_as.items():
+        if made != kept:
+            text = text.replace(made.encode(), kept.encode())
+    return text
 
 
 def _plain_result(result: Any) -> ToolResult:

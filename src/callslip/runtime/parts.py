@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 from callslip.gate.catalogue import Catalogue
-from callslip.ports.blobs import Blobs
+from callslip.ports.audit import Audit
+from callslip.ports.blobs import Blobs, OfSession
 from callslip.ports.clock import Clock
 from callslip.ports.context import Context
+from callslip.ports.erasures import Erasures
 from callslip.ports.ledger import Ledger
 from callslip.ports.owners import Owners
 from callslip.ports.policy import Policy
+from callslip.ports.trust import Trust
+from callslip.ports.vault import Keyring, Vault
 from callslip.runtime.claims import Claims
 from callslip.runtime.live import Watch, ignore
 from callslip.runtime.redact import Redactor
+
+_LONGEST_ASKED = 100 * 365.25 * 86_400
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,12 +38,29 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Attempts of an idempotent call within one run."""
     poll: float = 0.1
     """How often a run looks for what outsiders appended."""
+    approval_expires: float | None = None
+    """After how long a question to a person expires; never, unless this is set."""
 
     def __post_init__(self) -> None:
         if min(self.steps_per_turn, self.result_bytes, self.in_run_attempts) < 1:
             raise ValueError("steps_per_turn, result_bytes and in_run_attempts are at least 1")
+        if self.approval_expires is not None and not 0 < self.approval_expires <= _LONGEST_ASKED:
+            raise ValueError("approval_expires is more than 0, and at most a hundred years")
         if min(self.grace, self.patience) < 0 or self.poll <= 0:
             raise ValueError("grace and patience are not negative, and poll is more than 0")
+
+
+class Data(msgspec.Struct, frozen=True, kw_only=True):
+    """What a project may set in ``[data]`` of callslip.toml (LEDG-08)."""
+
+    encrypt: bool = False
+    """Whether what users, models and tools say is encrypted, for each session under a key of its own."""
+    keep_days: int | None = None
+    """After how many days without any change a session's payloads are erased; ``None``: never."""
+
+    def __post_init__(self) -> None:
+        if self.keep_days is not None and self.keep_days < 1:
+            raise ValueError("keep_days is at least 1")
 
 
 class Parts(msgspec.Struct, kw_only=True):
@@ -49,9 +74,30 @@ class Parts(msgspec.Struct, kw_only=True):
     policy: Policy
     key: bytes
     """The installation's key."""
+    trust: Trust
+    """Who may answer, and what was granted."""
+    secrets: Mapping[str, str] = {}
+    """What ``secret://name`` stands for."""
     claims: Claims = msgspec.field(default_factory=Claims)
     redactor: Redactor = msgspec.field(default_factory=Redactor)
     limits: Limits = Limits()
+    data: Data = Data()
+    vault: Vault | None = None
+    """Encrypts what is private; ``None``: nothing is encrypted."""
+    keyring: Keyring | None = None
+    """The keys it does that by."""
+    erasures: Erasures | None = None
+    """Those that have begun and are not done; ``None``: a crash leaves nothing behind anyway."""
+    audit: Audit | None = None
+    """What is told of everything, afterwards; ``None``: nothing is."""
+    audit_patience: float = 60.0
+    """Seconds for which it may fail before nothing is dispatched any more."""
     watch: Watch = ignore
     left_behind: list[Context] = []
     """Attempts of this process of which something went on after nobody awaited it any more."""
+
+    def of(self, session: str) -> Parts:
+        """These parts, with the payload store as that session uses it: whoever puts a payload has it from here."""
+        if not isinstance(self.blobs, OfSession):
+            return self
+        return msgspec.structs.replace(self, blobs=self.blobs.of(session))

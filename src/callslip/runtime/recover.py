@@ -11,14 +11,16 @@ from callslip.core.call import CallState
 from callslip.core.events.attempt_failed import AttemptFailed
 from callslip.core.events.call_parked import CallParked
 from callslip.core.events.function_response import FunctionResponse
-from callslip.core.events.wait_closed import WaitClosed
 from callslip.core.events.wait_opened import WaitOpened
 from callslip.core.result import Effect, Status
 from callslip.core.wait import WaitKind
 from callslip.ports.executor import ProbeAnswer
 from callslip.runtime import outcome, payloads
-from callslip.runtime.dispatch import context_for, recorded
+from callslip.runtime.background import started
+from callslip.runtime.closing import closing
+from callslip.runtime.dispatch import context_for
 from callslip.runtime.drive import Drive
+from callslip.runtime.holds import recorded
 
 GONE = crash.Park(code="tool_gone", reason="its tool is gone or has changed, so nobody can say whether it happened")
 
@@ -48,6 +50,12 @@ async def ask_probe(drive: Drive, call: CallState, judged: int) -> crash.Conclus
     conclusion = crash.after_probe(happened=answer.happened)
     if isinstance(conclusion, crash.Park):
         return msgspec.structs.replace(conclusion, reason=why)
+    if isinstance(conclusion, crash.Reuse) and dispatch.background:  # what the probe found is the job
+        events = await started(drive, entry.executor.spec, dispatch, answer.result)
+        if isinstance(events[0], AttemptFailed):
+            return crash.Park(code="probe_failed", reason="the handle that the tool's probe found can't be kept")
+        await drive.append(*closing(drive, call.call.call_id), *events, judged=judged)
+        return conclusion
     if isinstance(conclusion, crash.Reuse):
         response = await outcome.success(drive.parts, dispatch, answer.result, output=entry.output)
         await _answer(
@@ -140,28 +148,22 @@ async def settle_by_verdict(drive: Drive, call: CallState, judged: int) -> None:
 
 async def park(drive: Drive, call: CallState, conclusion: crash.Park) -> None:
     """Leave the call to a person, and make that visible."""
-    if call.parked is not None:
+    if call.parked is not None and call.resolved is None:
         return
     parked = CallParked(
         call_id=call.call.call_id, code=conclusion.code, reason=conclusion.reason, attempt=call.attempts or None
     )
     wait = WaitOpened(
-        wait_id=ids.random_id("wait"), kind=WaitKind.PARKED, reason=conclusion.reason, call_id=call.call.call_id
+        wait_id=ids.wait_id("wait", drive.session),
+        kind=WaitKind.PARKED,
+        reason=conclusion.reason,
+        call_id=call.call.call_id,
     )
-    await drive.append(parked, wait)
+    await drive.append(*closing(drive, call.call.call_id), parked, wait)
 
 
 async def _answer(drive: Drive, call: CallState, response: FunctionResponse, judged: int) -> None:
     await drive.append(response, *closing(drive, call.call.call_id), judged=judged)
-
-
-def closing(drive: Drive, call_id: str) -> list[WaitClosed]:
-    """Close what the call waited for, now that it needs no answer any more."""
-    return [
-        WaitClosed(wait_id=wait.wait_id, how="settled", actor="recovery")
-        for wait in drive.state.waits.values()
-        if wait.call_id == call_id
-    ]
 
 
 async def _nothing_happened(drive: Drive, call: CallState, judged: int) -> None:

@@ -5,18 +5,26 @@ from __future__ import annotations
 import functools
 from collections.abc import Set as AbstractSet
 
+import msgspec
+
 from callslip import failpoint
 from callslip.core import fold, ids
 from callslip.core.event import Event
 from callslip.core.events.run_started import RunStarted
 from callslip.core.events.session_started import SessionStarted, WorkspaceIdentity
+from callslip.core.events.wait_opened import WaitOpened
+from callslip.core.principal import Proof, message
 from callslip.core.state import SessionState
+from callslip.core.wait import WaitKind
 from callslip.errors import Busy, Moved, NotFound
 from callslip.ports.ledger import Head, Owner
 from callslip.ports.owners import Liveness
+from callslip.ports.trust import Identity
 from callslip.runtime.drive import Drive
 from callslip.runtime.parts import Parts
+from callslip.runtime.proofs import in_force
 from callslip.sessions.checkpoint import load_state
+from callslip.sessions.proven import by_operator, doubt
 
 _TRIES = 5
 _PAUSE = 0.1
@@ -27,7 +35,7 @@ async def acquire(
     session: str,
     *,
     active: AbstractSet[str],
-    requester: str,
+    requester: Identity,
     workspace: WorkspaceIdentity | None = None,
     create: bool = True,
 ) -> Drive:
@@ -36,8 +44,9 @@ async def acquire(
     ``active`` holds the sessions that this process drives at this moment; the caller adds and removes.
 
     Raises:
+        TrustBroken: the trust file is not the one the session has rested on.
         Busy: a live owner drives it. NotFound: no such session, and ``create`` is false.
-        LogBroken: the log can't be trusted; nothing was written.
+        LogBroken: the log can't be trusted; nothing was written. Sealed: the session has left.
     """
     ids.check_session(session)
     for _ in range(_TRIES):
@@ -47,6 +56,9 @@ async def acquire(
         known: dict[str, Liveness] = {}
         ended = "first" if head is None else await _prove_ended(parts, head, active, known)
         state = await load_state(parts, session) if head is not None else fold.empty(session)
+        if state.sealed is not None:
+            raise fold.moved_away(state)
+        in_force(parts, state)
         owners = await _ended_owners(parts, state, known)
         failpoint.hit("claim.before")
         try:
@@ -130,28 +142,57 @@ async def _begin(
     head: Head,
     ended: str,
     owners: dict[str, str],
-    requester: str,
+    requester: Identity,
     workspace: WorkspaceIdentity | None,
 ) -> Drive:
     owner = parts.owners.me()
-    drive = Drive(parts, state, epoch=head.epoch, run=ids.random_id("run"), owner=owner.id)
+    drive = Drive(parts.of(state.session), state, epoch=head.epoch, run=ids.random_id("run"), owner=owner.id)
     await drive.refresh()
     events: list[Event] = []
+    standing = in_force(parts, state)
+    doubtful = doubt(parts, state)
     if not state.seq:
-        events.append(SessionStarted(requester=requester, workspace=workspace))
+        events.append(_started(parts, state.session, requester, workspace))
     events.append(
         RunStarted(
             owner=owner.id,
             host=owner.host,
             boot=owner.boot,
             process=owner.process,
+            marker=doubtful is None,
             parent=state.run,
             anchor_seq=state.seq,
             anchor_digest=state.digest.hex(),
             parent_ended=ended,
             ended=owners,
-            workspace=workspace if state.workspace_accepted else None,
+            trust_seq=standing.seq,
+            trust_digest=standing.digest if standing.seq else "",
+            workspace=workspace if _accepted(parts, state, workspace) else None,
         )
     )
+    if doubtful is not None and not any(wait.kind is WaitKind.COPY for wait in state.waits.values()):
+        events.append(WaitOpened(wait_id=ids.wait_id("wait", state.session), kind=WaitKind.COPY, reason=doubtful))
     await drive.append(*events)
     return drive
+
+
+def _accepted(parts: Parts, state: SessionState, workspace: WorkspaceIdentity | None) -> bool:
+    """Whether an operator has said that the session goes on in this very folder."""
+    accepted = state.workspace_accepted
+    return (
+        accepted is not None
+        and accepted.workspace == workspace
+        and by_operator(parts, state.session, accepted, accepted.wait_id) is None
+    )
+
+
+def _started(parts: Parts, session: str, requester: Identity, workspace: WorkspaceIdentity | None) -> SessionStarted:
+    """The first event, naming who asks: shown by their key if they have one, else by the operating system's account."""
+    signer = requester.signer
+    key = signer.key if signer is not None else ""
+    proof = Proof(principal=requester.name, uid=requester.uid, key=key, at=parts.clock.now())
+    event = SessionStarted(requester=requester.name, uid=requester.uid, workspace=workspace, proof=proof)
+    if signer is None:
+        return msgspec.structs.replace(event, proof=None)
+    signed = msgspec.structs.replace(proof, signature=signer.sign(message(session, session, event, proof)))
+    return msgspec.structs.replace(event, proof=signed)

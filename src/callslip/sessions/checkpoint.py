@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import msgspec
 
 from callslip.core import fold
+from callslip.core.sealing import VOID
 from callslip.core.state import Item, SessionState, UserItem
 from callslip.errors import LogBroken, NotFound
 from callslip.ports.ledger import Checkpoint, Checkpoints
@@ -20,7 +21,7 @@ from callslip.runtime.parts import Parts
 EVERY = 500
 """Records after which a new checkpoint pays for itself."""
 
-_FORMAT = b"3"
+_FORMAT = b"4"
 _SUM = hashlib.sha256(b"").digest_size
 _state_encoder = msgspec.json.Encoder()
 _state_decoder = msgspec.json.Decoder(SessionState)
@@ -71,9 +72,11 @@ async def save_state(parts: Parts, state: SessionState) -> None:
     if not isinstance(parts.ledger, Checkpoints):
         return
     state.checkpoint_seq = state.seq
+    if VOID in state.segments:  # something in them was erased: they are made anew, without it
+        state.items, state.segments = await load_items(parts, state), ()
     closed = _closed(state.items)
     if closed:
-        segment = await parts.blobs.put(_state_encoder.encode(state.items[:closed]))
+        segment = await parts.of(state.session).blobs.put(_state_encoder.encode(state.items[:closed]))
         state.segments = (*state.segments, segment)
         state.items = state.items[closed:]
     encoded = _state_encoder.encode(state)
@@ -90,7 +93,7 @@ def _closed(items: Sequence[Item]) -> int:
 async def load_items(parts: Parts, state: SessionState) -> list[Item]:
     """The whole conversation: segments first, then what came after them.
 
-    A segment that is gone or damaged is made good by folding the log from its beginning.
+    A segment that is gone, damaged or void is made good by folding the log from its beginning.
     """
     items: list[Item] = []
     for address in state.segments:

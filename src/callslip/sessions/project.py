@@ -5,7 +5,9 @@ Every call of a shown reply has exactly one result beside it. Fragments and unfi
 
 from __future__ import annotations
 
+import itertools
 import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from callslip.core.events.function_call import FunctionCall
@@ -20,7 +22,7 @@ from callslip.core.message import (
     UserText,
 )  # fmt: skip
 from callslip.core.result import Effect, Status
-from callslip.core.state import SessionState, StepItem, UserItem
+from callslip.core.state import SessionState, StepItem, UndoneItem, UserItem
 from callslip.runtime import payloads
 from callslip.runtime.parts import Parts
 from callslip.sessions.checkpoint import load_items
@@ -35,12 +37,37 @@ _CUT = {
 async def project(parts: Parts, state: SessionState) -> tuple[Message, ...]:
     """All messages of the session, for the next request."""
     messages: list[Message] = []
-    for item in await load_items(parts, state):
-        if isinstance(item, UserItem):
-            messages.append(UserText(text=item.text))
-        else:
-            messages += await _step(parts, item)
+    calls: dict[str, FunctionCall] = {}
+    for undone, items in itertools.groupby(await load_items(parts, state), lambda item: isinstance(item, UndoneItem)):
+        if undone:
+            messages.append(await _undone(parts, [item for item in items if isinstance(item, UndoneItem)], calls))
+            continue
+        for item in items:
+            if isinstance(item, UserItem):
+                messages.append(UserText(text=item.text))
+            elif isinstance(item, StepItem):
+                calls |= {call.call_id: call for call in item.calls}
+                messages += await _step(parts, item)
     return tuple(messages)
+
+
+async def _undone(parts: Parts, items: Sequence[UndoneItem], calls: Mapping[str, FunctionCall]) -> Notice:
+    """Tell the model that what it did is no longer so: nothing else in the conversation would."""
+    lines = ["A person has had earlier calls of yours undone. What is not named here is as it was."]
+    for item in items:
+        before = calls.get(item.call.undoes)
+        what = "a call" if before is None else await _in_words(parts, before)
+        how = await _in_words(parts, item.call)
+        if item.response.status is Status.SUCCESS:
+            lines.append(f"- {what}: undone by {how}")
+        else:
+            lines.append(f"- {what}: {how} was to undo it, and gave {failure_text(item.response)}")
+    return Notice(text="\n".join(lines))
+
+
+async def _in_words(parts: Parts, call: FunctionCall) -> str:
+    arguments = await payloads.load(parts.blobs, call.arguments)
+    return f"{call.tool} {arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)}"
 
 
 async def _step(parts: Parts, item: StepItem) -> list[Message]:
@@ -48,7 +75,8 @@ async def _step(parts: Parts, item: StepItem) -> list[Message]:
     messages: list[Message] = [AssistantReply(text=item.text, calls=tuple(calls))]
     if item.calls:
         pairs = zip(item.calls, item.responses, strict=True)
-        messages.append(ToolResults(results=tuple([await result(parts, *pair) for pair in pairs])))
+        results = [await result(parts, *pair, edits=item.edits.get(pair[0].call_id, ())) for pair in pairs]
+        messages.append(ToolResults(results=tuple(results)))
     if item.finish in _CUT:
         messages.append(
             Notice(text=f"{_CUT[item.finish]}. No tool was called by it. Answer again, more briefly if need be.")
@@ -65,14 +93,18 @@ async def _call(parts: Parts, call: FunctionCall) -> CallMessage:
     )
 
 
-async def result(parts: Parts, call: FunctionCall, response: FunctionResponse) -> ResultMessage:
-    """One answer as text for the model."""
+async def result(
+    parts: Parts, call: FunctionCall, response: FunctionResponse, *, edits: tuple[str, ...] = ()
+) -> ResultMessage:
+    """One answer as text for the model. ``edits``: how a person changed the arguments before the call was made."""
     failed = response.status is not Status.SUCCESS
+    told = f"A person changed the arguments before this call was made: {'; '.join(edits)}." if edits else ""
+    content = failure_text(response) if failed else await success_text(parts, response)
     return ResultMessage(
         call_id=call.call_id,
         provider_id=call.provider_call_id,
         tool=call.tool,
-        content=failure_text(response) if failed else await success_text(parts, response),
+        content="\n".join(part for part in (told, content) if part),
         is_error=failed,
     )
 

@@ -9,20 +9,22 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import msgspec
 
 from callslip.core import fold
-from callslip.core.event import Stored, genesis, read
+from callslip.core.erasure import named
+from callslip.core.event import Record, Stored, genesis, read
+from callslip.core.events.blob_erased import BlobErased
 from callslip.core.events.run_started import RunStarted
-from callslip.core.payload import Payload
-from callslip.core.result import BlobRef
+from callslip.core.payload import SEALED
 from callslip.core.state import SessionState
 from callslip.errors import CallslipError, LogBroken, NotFound
 from callslip.ports.blobs import Blobs
 from callslip.ports.ledger import Checkpoints, Head
+from callslip.ports.vault import Opens
 from callslip.runtime.parts import Parts
 from callslip.sessions.checkpoint import load_items, load_state
 
@@ -57,6 +59,19 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     """The record it is about."""
 
 
+class Erasure(msgspec.Struct, frozen=True, kw_only=True):
+    """Payloads that are gone on purpose: no problem, but to be known."""
+
+    seq: int
+    at: int
+    """Milliseconds since 1970, UTC."""
+    actor: str
+    reason: str
+    payloads: int
+    """How many it names; with ``whole`` everything that was encrypted went too."""
+    whole: bool
+
+
 class Report(msgspec.Struct, kw_only=True):
     """What was found. ``problems`` are in the order of the log; the first one names the first bad event."""
 
@@ -65,7 +80,8 @@ class Report(msgspec.Struct, kw_only=True):
     digest: bytes = b""
     """Of the last record: with ``records`` the high-water mark, to be kept elsewhere and compared."""
     payloads: int = 0
-    """How many blobs the log names."""
+    """How many blobs the log names that were not erased."""
+    erased: list[Erasure] = []
     problems: list[Problem] = []
 
     @property
@@ -127,12 +143,15 @@ class _Check:
     """One session's check, from its first record on."""
 
     def __init__(self, parts: Parts, session: str) -> None:
-        self.report = Report(session=session, digest=genesis(session), problems=[])
+        self.report = Report(session=session, digest=genesis(session), erased=[], problems=[])
         self._parts = parts
         self._state: SessionState | None = fold.empty(session)
         self._recent = {0: genesis(session)}
         """Digests of the latest records, by position."""
         self._addresses: dict[str, int] = {}
+        """By address: the last record that names it."""
+        self._erased: dict[str, int] = {}
+        self._erased_whole = 0
 
     def found(self, kind: Any, message: str, seq: int | None = None) -> None:
         """Note a problem."""
@@ -193,14 +212,15 @@ class _Check:
             self.report.records = seq
             text = stored if isinstance(stored, bytes) else str(stored).encode()
             try:
-                record = read(text, seq)
+                record = self._opened(read(text, seq))
             except LogBroken as error:
                 self.found("unreadable", str(error), seq)
                 self._state = None
                 continue
-            if b'"sha256:' in text:  # spares most records the walk
-                for address in _named(record.event):
-                    self._addresses.setdefault(address, seq)
+            if b'"sha256:' in text or b'"sealed:' in text:  # spares most records the walk
+                self._addresses |= dict.fromkeys(named(record.event), seq)
+            if isinstance(record.event, BlobErased):
+                self._erasure(record.event, seq, record.at)
             if isinstance(record.event, RunStarted):
                 self._anchor(record.event, seq)
             if self._state is not None:
@@ -209,6 +229,30 @@ class _Check:
                 except LogBroken as error:
                     self.found("impossible", str(error), seq)
                     self._state = None  # what comes after can't be judged by a state that isn't true
+
+    def _opened(self, record: Record) -> Record:
+        ledger = self._parts.ledger
+        return ledger.opened(record) if isinstance(ledger, Opens) else record
+
+    def _erasure(self, event: BlobErased, seq: int, at: int) -> None:
+        self._erased |= dict.fromkeys(event.addresses, seq)
+        if event.whole:
+            self._erased_whole = seq
+        self.report.erased.append(
+            Erasure(
+                seq=seq,
+                at=at,
+                actor=event.actor,
+                reason=event.reason,
+                payloads=len(event.addresses),
+                whole=event.whole,
+            )
+        )
+
+    def _gone(self, address: str, seq: int) -> bool:
+        """Whether it was erased after the last record that names it."""
+        whole = self._erased_whole if address.startswith(SEALED) else 0
+        return seq < max(self._erased.get(address, 0), whole)
 
     def _anchor(self, event: RunStarted, seq: int) -> None:
         """A run names the prefix it was built on."""
@@ -241,7 +285,8 @@ class _Check:
         rows = {row.wait_id for row in await self._parts.ledger.waits(self.report.session)}
         now = (await self._parts.ledger.heads(self.report.session))[0]
         if now.seq == state.seq:
-            for wait_id in sorted(rows ^ set(state.waits)):
+            waits = set(state.waits) if state.sealed is None else set()  # a sealed session's are nobody's here
+            for wait_id in sorted(rows ^ waits):
                 where = (
                     "is open by the log, but not listed"
                     if wait_id in state.waits
@@ -277,8 +322,15 @@ class _Check:
     async def blobs(self, *, contents: bool) -> None:
         """Each blob that the log names is there, and with ``contents`` is what its address says."""
         store = self._parts.blobs
-        self.report.payloads = len(self._addresses)
+        pending = self._parts.erasures.pending() if self._parts.erasures is not None else ()
+        if any(begun.session == self.report.session for begun in pending):
+            self.found("payload", "an erasure was begun and is not done: `callslip erase --unfinished` finishes it")
         for address, seq in self._addresses.items():
+            if self._gone(address, seq):
+                if address.startswith(SEALED) and await store.has(address):
+                    self.found("payload", f"{address}, which record {seq} names, was erased, and is there all the same")
+                continue
+            self.report.payloads += 1
             fault = await _fault(store, address, contents=contents)
             if fault:
                 self.found("payload", f"record {seq} names {address}: {fault}", seq)
@@ -302,18 +354,3 @@ def _link(previous: Any, text: Any) -> bytes:
         return hashlib.sha256(previous + text).digest()
     except TypeError:
         return b""
-
-
-def _named(value: Any) -> Iterator[str]:
-    """The addresses of blobs in an event."""
-    if isinstance(value, Payload):
-        if value.blob:
-            yield value.blob
-    elif isinstance(value, BlobRef):
-        yield value.address
-    elif isinstance(value, tuple):
-        for one in value:
-            yield from _named(one)
-    elif isinstance(value, msgspec.Struct):
-        for name in value.__struct_fields__:
-            yield from _named(getattr(value, name))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 import anyio
@@ -13,6 +14,7 @@ import anyio.to_thread
 from callslip.core.events.tool_dispatch import Evidence
 from callslip.core.tool import Recovery, Risk, ToolSpec
 from callslip.errors import ToolDefinitionError
+from callslip.ports.background import Done, Running
 from callslip.ports.context import Context
 from callslip.ports.executor import ProbeAnswer
 from callslip.schema.explain import explain
@@ -37,15 +39,22 @@ class Tool:
         probe: Callable[..., Any] | None = None,
         prepare: Callable[..., Any] | None = None,
         digest: Callable[[str], Any] | None = None,
+        poll: Callable[..., Any] | None = None,
+        cancel: Callable[..., Any] | None = None,
+        compensate_with: Callable[..., Any] | None = None,
     ) -> None:
         self.spec = spec
         self.version = spec.version
+        self.identity = f"python:{_where(function)}"
         self.function = function
         self._derived = derived
         self._rules = tuple(rules)
         self._probe = probe
         self._prepare = prepare
         self._digest = digest
+        self._poll = poll
+        self._cancel = cancel
+        self._compensate_with = compensate_with
         functools.update_wrapper(self, function, updated=())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -97,6 +106,24 @@ class Tool:
             raise ToolDefinitionError(f"{self.spec.name} declares recovery by evidence but gives no digest function.")
         return str(await call(self._digest, target))
 
+    async def poll(self, handle: Any, context: Context) -> Running | Done:
+        if self._poll is None:
+            raise ToolDefinitionError(f"{self.spec.name} starts no jobs: it declares no poll function.")
+        answer: Running | Done = await call(self._poll, handle, context)
+        return answer
+
+    async def cancel(self, handle: Any, context: Context) -> bool:
+        if self._cancel is None:
+            return False
+        await call(self._cancel, handle, context)
+        return True
+
+    def compensate_with(self, arguments: Mapping[str, Any], result: Any) -> Mapping[str, Any] | None:
+        if self._compensate_with is None:
+            return arguments
+        undoing: Mapping[str, Any] | None = self._compensate_with(arguments, result)
+        return undoing
+
 
 async def call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Await an asynchronous function; run a synchronous one in a worker thread, so that it can't stop the loop."""
@@ -145,12 +172,18 @@ def tool(
     sandbox: str = "none",
     deferred: bool = False,
     client_owned: bool = False,
+    asks_user: bool = False,
+    background_timeout: float | None = None,
+    poll_after: float = 5.0,
     fallback: str | None = None,
     compensation: str | None = None,
     rules: Sequence[Rule] = (),
     probe: Callable[..., Any] | None = None,
     prepare: Callable[..., Any] | None = None,
     digest: Callable[[str], Any] | None = None,
+    poll: Callable[..., Any] | None = None,
+    cancel: Callable[..., Any] | None = None,
+    compensate_with: Callable[..., Any] | None = None,
 ) -> Callable[[Callable[..., Any]], Tool]: ...
 
 
@@ -162,6 +195,13 @@ def tool(function: Callable[..., Any] | None = None, /, **declared: Any) -> Tool
     gives an :class:`Evidence`, and ``digest(target)`` the target's digest now. A rule of ``rules`` is given the
     arguments and answers with a sentence for the model, or ``None``.
 
+    With ``poll`` the function starts a job and gives its handle, any JSON value; ``poll(handle, context)`` then says
+    :class:`Running` or :class:`Done`, or raises :class:`ToolFailed` when the job has failed. ``cancel(handle,
+    context)`` tells the job to end. ``poll_after`` and ``background_timeout`` are seconds from the start.
+
+    ``compensation`` names the tool that undoes a call, and ``compensate_with(arguments, result)`` gives its arguments;
+    the same ones unless it is declared.
+
     Raises:
         ToolDefinitionError: the signature can't be described, or the declaration contradicts itself.
     """
@@ -170,10 +210,10 @@ def tool(function: Callable[..., Any] | None = None, /, **declared: Any) -> Tool
     return lambda wrapped: _build(wrapped, declared)
 
 
-_OWN = ("rules", "probe", "prepare", "digest")
+_OWN = ("rules", "probe", "prepare", "digest", "poll", "cancel", "compensate_with")
 _SEQUENCES = (
     "tags", "callable_from", "requires", "claims", "allowed_paths", "allowed_hosts", "identity_arguments",
-    "untrusted_fields",
+    "secret_arguments", "untrusted_fields",
 )  # fmt: skip
 
 
@@ -182,6 +222,7 @@ def _build(function: Callable[..., Any], declared: dict[str, Any]) -> Tool:
 
     declared = dict(declared)
     own = {name: declared.pop(name) for name in _OWN if name in declared}
+    job = own.get("poll") is not None
     try:
         derived = derive.derive(function, context_type=Context)
     except derive.UnsupportedSignature as error:
@@ -190,11 +231,15 @@ def _build(function: Callable[..., Any], declared: dict[str, Any]) -> Tool:
         "name": declared.pop("name", None) or derived.name,
         "description": _first(declared.pop("description", None), derived.description),
         "input_schema": dict(declared.pop("input_schema", None) or derived.input_schema),
-        "output_schema": _first(declared.pop("output_schema", None), derived.output_schema),
+        # What a function that starts a job returns is a handle, and no result.
+        "output_schema": _first(declared.pop("output_schema", None), None if job else derived.output_schema),
         "timeout_ms": round(declared.pop("timeout", 60.0) * 1000),
         "quiet_ms": round(declared.pop("quiet", 30.0) * 1000),
         "risk": _member(Risk, declared.pop("risk", Risk.DANGEROUS)),
         "recovery": _member(Recovery, declared.pop("recovery", Recovery.NEVER)),
+        "background": job,
+        "background_timeout_ms": _milliseconds(declared.pop("background_timeout", None)),
+        "poll_after_ms": round(declared.pop("poll_after", 5.0) * 1000),
         "examples": tuple(dict(example) for example in declared.pop("examples", ())),
     }
     fields |= {name: tuple(declared.pop(name)) for name in _SEQUENCES if name in declared}
@@ -203,7 +248,18 @@ def _build(function: Callable[..., Any], declared: dict[str, Any]) -> Tool:
     except TypeError as error:
         raise ToolDefinitionError(f"{fields['name']}: {error}. See ToolSpec for what a tool declares.") from error
     _check(spec, own)
+    if spec.background and derived.is_stream:
+        raise ToolDefinitionError(f"{spec.name}: a stream of pieces can't be the handle of a job.")
     return Tool(function, spec, derived, **own)
+
+
+def _where(function: Callable[..., Any]) -> str:
+    """File and name of the function: the same whether its module was imported, loaded by name, or run as a program."""
+    inner = inspect.unwrap(function)
+    name = getattr(inner, "__qualname__", type(inner).__qualname__)
+    code = getattr(inner, "__code__", None)
+    file = Path(code.co_filename).stem if code is not None else type(inner).__module__
+    return f"{file}:{name}"
 
 
 def _check(spec: ToolSpec, own: Mapping[str, Any]) -> None:
@@ -214,8 +270,26 @@ def _check(spec: ToolSpec, own: Mapping[str, Any]) -> None:
         complaint = "recovery='evidence' needs a prepare and a digest function"
     elif spec.timeout_ms <= 0 or spec.quiet_ms < 0:
         complaint = "timeout must be positive and quiet not negative"
+    else:
+        complaint = _job_complaint(spec, own)
+    if complaint is None and own.get("compensate_with") and spec.compensation is None:
+        complaint = "compensate_with needs a compensation"
+    if complaint is None and spec.asks_user and not spec.client_owned:
+        complaint = "asks_user needs client_owned: the user answers, and nothing runs here"
     if complaint:
         raise ToolDefinitionError(f"{spec.name}: {complaint}.")
+
+
+def _job_complaint(spec: ToolSpec, own: Mapping[str, Any]) -> str | None:
+    limit = spec.background_timeout_ms
+    if not spec.background:
+        declared = own.get("cancel") is not None or limit is not None
+        return "cancel and background_timeout are for jobs, so they need a poll function" if declared else None
+    if spec.client_owned or spec.recovery is Recovery.EVIDENCE:
+        return "a job is started here, and evidence can't tell whether it was"
+    if spec.poll_after_ms <= 0 or (limit is not None and limit <= 0):
+        return "poll_after and background_timeout must be positive"
+    return None
 
 
 def _member(kind: type[Risk | Recovery], value: str) -> Any:
@@ -223,6 +297,10 @@ def _member(kind: type[Risk | Recovery], value: str) -> Any:
         return kind(value)
     except ValueError:
         raise ToolDefinitionError(f"{value!r} is not one of {', '.join(kind)}.") from None
+
+
+def _milliseconds(seconds: float | None) -> int | None:
+    return None if seconds is None else round(seconds * 1000)
 
 
 def _first(declared: Any, derived: Any) -> Any:
