@@ -1,7 +1,7 @@
 """Find the Runtime that a command works with: the project's application, or one made from callslip.toml.
 
-What the command line says goes before what the application says, and that before callslip.toml. The workspace, which
-tools write, is never importable.
+What the command line says goes before what the application says, and that before callslip.toml. Of the project only
+what was accepted acts, and the workspace, which tools write, is never importable.
 """
 
 from __future__ import annotations
@@ -12,20 +12,23 @@ import importlib.util
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
 
-import msgspec
-
 from callslip.application import Runtime
-from callslip.build import build_model
+from callslip.build import LEDGER_FILE, build_model
 from callslip.cli.options import Given
+from callslip.cli.project import Project, find, say_held, trust_at
 from callslip.cli.reading import Reader
-from callslip.config import FILE, Config, find_project, load_config, state_folder
-from callslip.errors import CallslipError, ConfigError
-from callslip.runtime.parts import Limits
+from callslip.config import FILE, Config
+from callslip.errors import CallslipError, ConfigError, NotAccepted
+from callslip.project import files
+from callslip.project.imports import Guard, guard, spec_of
+from callslip.providers.recorded import Recorded
+from callslip.runtime.parts import Data, Limits
+from callslip.sources.ask_user import ask_user
 from callslip.workspace.tools import workspace_tools
 
 Purpose = Literal["look", "say", "answer", "tools", "drive"]
@@ -33,30 +36,8 @@ Purpose = Literal["look", "say", "answer", "tools", "drive"]
 ``look`` writes nothing, so it works where nothing can be written. ``tools`` and
 ``drive`` take the workspace's tools where there is no application; only ``drive`` makes a state folder and needs a
 model."""
-
-
-class Project(msgspec.Struct, frozen=True, kw_only=True):
-    """A project: its folder, what its callslip.toml says, and where things lie by that."""
-
-    folder: Path
-    config: Config
-    state: Path
-    workspace: Path | None
-
-
-def find(given: Given) -> Project:
-    """The project the command is about.
-
-    Raises:
-        ConfigError: no such folder, or a callslip.toml that can't be used.
-    """
-    if given.project is not None and not given.project.is_dir():
-        raise ConfigError(f"There is no project folder {given.project}. Nothing was started.")
-    folder = given.project.absolute() if given.project is not None else find_project()
-    config = load_config(folder)
-    state = given.state.absolute() if given.state is not None else state_folder(folder, config.state)
-    workspace = folder / config.workspace if config.workspace is not None else None
-    return Project(folder=folder, config=config, state=state, workspace=workspace)
+LOOKING = frozenset({"look", "say"})
+"""Purposes for which nothing of the project has to act."""
 
 
 def runtime_for(given: Given, purpose: Purpose, **changes: Any) -> Runtime:
@@ -66,6 +47,10 @@ def runtime_for(given: Given, purpose: Purpose, **changes: Any) -> Runtime:
         ConfigError: what is missing or wrong, and what to do about it.
     """
     project = find(given)
+    if purpose not in LOOKING:
+        project.acting()
+    elif project.held is not None and given.state is None:
+        say_held(project)
     runtime = application(given, project, purpose)
     if runtime is None:
         runtime = bare(project, purpose, model=changes.get("model") or project.config.model)
@@ -79,24 +64,44 @@ def runtime_for(given: Given, purpose: Purpose, **changes: Any) -> Runtime:
 
 
 def application(given: Given, project: Project, purpose: Purpose) -> Runtime | None:
-    """The application the command line or callslip.toml names; ``None`` when neither does, or it isn't needed."""
-    if given.app is not None:
-        return load(given.app, Path.cwd(), project)
-    if project.config.app is None or (purpose in {"look", "say"} and given.state is not None):
+    """The application the command line or callslip.toml names; ``None`` when neither does, or it isn't needed.
+
+    Raises:
+        NotAccepted: a file of it is held. ConfigError: it can't be loaded.
+    """
+    name = given.app or project.config.app
+    if purpose not in LOOKING:
+        _guard(project.acting())
+        if name is None:
+            return None
+        runtime = load(name, base_of(given, project), project)
+        _check_own_state(runtime, project)
+        return runtime
+    if name is None or given.state is not None or project.held is not None:
         return None
-    return load(project.config.app, project.folder, project)
+    try:
+        return load(name, base_of(given, project), project)
+    except NotAccepted:
+        say_held(project)
+        return None
+
+
+def base_of(given: Given, project: Project) -> Path:
+    """What the application's file is named relative to."""
+    return Path.cwd() if given.app is not None else project.folder
 
 
 def bare(project: Project, purpose: Purpose, *, model: object = None) -> Runtime:
     """A Runtime without an application: with the workspace's tools for driving, without any for the rest."""
-    if purpose in {"look", "say", "answer"}:
+    if purpose in {*LOOKING, "answer"}:
         return Runtime()
-    if project.config.workspace is None and (purpose == "tools" or model is None):
+    asking = [ask_user] if project.config.ask_user else []
+    if project.config.workspace is None and (not asking if purpose == "tools" else model is None):
         raise ConfigError(
             f"There is no application. Nothing was started. Name one with --app, or as `app` in {FILE} "
             f"in {project.folder}; `callslip init` writes an example of both."
         )
-    return Runtime(tools=workspace(project))
+    return Runtime(tools=[*workspace(project), *asking])
 
 
 def workspace(project: Project) -> list[Any]:
@@ -126,26 +131,29 @@ def configure(runtime: Runtime, given: Given, project: Project, purpose: Purpose
         said["system"] = config.system
     if not own.stream:
         said["stream"] = config.stream
+    said |= {"audit": config.audit, "notify": config.notify, "base": project.folder}
+    if own.data == Data():
+        said["data"] = config.data
     if isinstance(changes.get("model"), str):
         changes["model"] = _model(changes["model"], Path.cwd(), config)
     elif purpose == "drive" and own.model is None and config.model is not None:
-        said["model"] = _model(config.model, project.folder, config)
+        said["model"] = _model(config.model, project.folder, config, project.read)
     runtime.configure(**said | {name: value for name, value in changes.items() if value is not None})
 
 
 def _state(given: Given, project: Project, purpose: Purpose) -> Path | None:
     """The state folder; ``None``, which is an empty log in memory, where looking must not make one."""
-    if purpose == "drive" or project.state.exists():
+    if purpose == "drive" or (project.state / LEDGER_FILE).exists():
         return project.state
-    if given.state is not None:
+    if given.state is not None and not project.state.exists():
         raise ConfigError(f"There is no state folder {given.state}. Nothing was read or written.")
     return None
 
 
-def _model(name: str, base: Path, config: Config) -> Any:
+def _model(name: str, base: Path, config: Config, read: Callable[[Path], bytes] = Path.read_bytes) -> Any:
     kind, _, rest = name.partition(":")
     if kind == "recorded" and rest:
-        name = f"recorded:{base / Path(rest).expanduser()}"
+        return Recorded(base / Path(rest).expanduser(), read=read)
     return build_model(name, base_url=config.base_url)
 
 
@@ -157,6 +165,7 @@ def load(name: str, base: Path, project: Project) -> Runtime:
 
     Raises:
         ConfigError: it is not there, is none, or its own code fails.
+        NotAccepted: it imports what was not accepted, even if it would do without.
     """
     target, colon, attribute = name.rpartition(":")
     if not (colon and target and attribute):
@@ -164,23 +173,59 @@ def load(name: str, base: Path, project: Project) -> Runtime:
             f"The application {name!r} can't be understood. Nothing was started. Name it module:attribute or "
             "file.py:attribute, such as app.py:rt."
         )
-    _shut_out(project.workspace)
+    watch = _guard(project)
+    before = len(watch.refused)
     is_file = target.endswith(".py") or os.sep in target
-    module = _from_file(base / Path(target).expanduser(), name) if is_file else _from_module(target, name, project)
-    runtime = _made(name, _attribute(module, attribute, name))
-    _shut_out(runtime.settings.workspace)
+    try:
+        path = base / Path(target).expanduser()
+        module = _from_file(path, name, project) if is_file else _from_module(target, name, project)
+        runtime = _made(name, _attribute(module, attribute, name))
+        _shut_out(runtime.settings.workspace)
+    except CallslipError:
+        _check_refused(name, watch.refused[before:], project)
+        raise
+    _check_refused(name, watch.refused[before:], project)
     return runtime
 
 
-def _from_file(path: Path, name: str) -> ModuleType:
+def _check_refused(name: str, refused: Sequence[str], project: Project) -> None:
+    if refused:
+        more = f" (and {len(refused) - 1} more)" if len(refused) > 1 else ""
+        raise NotAccepted(
+            f"The application {name!r} can't be loaded: {refused[0]}{more}. Nothing was started. What may be accepted "
+            f"is shown by: {project.command}"
+        )
+
+
+def _check_own_state(runtime: Runtime, project: Project) -> None:
+    """An application that keeps its state elsewhere must not get round the keys that are enrolled there.
+
+    Raises:
+        NotAccepted: they have not signed what it is made of.
+    """
+    own = runtime.settings.state
+    if project.forced or own is None or os.path.realpath(own) == os.path.realpath(project.state):
+        return
+    standing = trust_at(own.expanduser().absolute()).standing()
+    made_of = {str(one.root): {name: files.digest(data) for name, data in one.files.items()} for one in project.checked}
+    if not standing.advisory and any(standing.accepted.get(root, {}) != digests for root, digests in made_of.items()):
+        raise NotAccepted(
+            f"The application keeps its state in {own}, where keys are enrolled, but it was accepted in "
+            f"{project.state}. Nothing was started. Name that folder as `state` in {FILE} or with --state, and accept "
+            "it there with `callslip trust`."
+        )
+
+
+def _from_file(path: Path, name: str, project: Project) -> ModuleType:
     if not path.is_file():
         raise ConfigError(f"The application {name!r} has no file: {path} is not there. Nothing was started.")
-    label = "callslip_app_" + re.sub(r"\W", "_", path.stem)
-    spec = importlib.util.spec_from_file_location(label, path)
-    if spec is None or spec.loader is None:
+    if path.suffix != ".py":
         raise ConfigError(f"{path} is no Python file. Nothing was started. Name one that ends in .py.")
+    label = "callslip_app_" + re.sub(r"\W", "_", path.stem)
+    spec = spec_of(label, str(path), project.read(path))
     module = importlib.util.module_from_spec(spec)
     sys.modules[label] = module
+    assert spec.loader is not None
     try:
         spec.loader.exec_module(module)
     except BaseException as error:
@@ -269,14 +314,24 @@ def _made(name: str, value: Any) -> Runtime:
     return value
 
 
+def _guard(project: Project) -> Guard:
+    """From now on what is imported from the project is what was accepted, and from the workspace nothing is."""
+    _shut_out(project.workspace)
+    made = guard()
+    for one in project.checked:
+        made.cover(one.root, one.files)
+    return made
+
+
 def _shut_out(workspace: Path | None) -> None:
-    """Take the workspace off ``sys.path``: what tools write there must never be imported."""
+    """Nothing that tools may write is ever imported: take the workspace off ``sys.path``, and refuse what lies in it.
+
+    Raises:
+        ConfigError: Python's own packages lie in it.
+    """
     if workspace is not None:
-        sys.path[:] = [entry for entry in sys.path if not _same(Path(entry or "."), workspace)]
-
-
-def _same(one: Path, other: Path) -> bool:
-    return os.path.realpath(one) == os.path.realpath(other)
+        sys.path[:] = [entry for entry in sys.path if not _within(Path(entry or "."), workspace)]
+        guard().shut(workspace)
 
 
 def _within(path: Path, folder: Path) -> bool:

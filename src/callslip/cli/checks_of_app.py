@@ -8,15 +8,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from callslip.application import Runtime
-from callslip.cli.app import Project, application, bare, find
+from callslip.cli.app import application, bare
 from callslip.cli.checks import Finding, bad, ok, warn
 from callslip.cli.options import Given
+from callslip.cli.project import Project, find
+from callslip.cli.review import review
 from callslip.config import FILE
-from callslip.core.tool import Risk
 from callslip.errors import CallslipError, ConfigError
 from callslip.gate.catalogue import Catalogue
 from callslip.policies.by_risk import DEFAULTS
 
+_NAMED = 6
+"""Files that are named."""
 _PARTS = ("spec", "version", "check", "prepare", "run", "probe", "digest")
 
 
@@ -36,18 +39,45 @@ def check_application(given: Given) -> Application:
         return Application([bad("project", str(error))], given.state, None)
     there = (project.folder / FILE).is_file()
     found = [ok("project", f"{project.folder / FILE}" if there else f"{project.folder}, without a {FILE}")]
+    found += _accepted(given, project)
+    if project.held is not None:
+        return Application(found, project.state, project.workspace)
     named = given.app or project.config.app
     try:
         runtime = application(given, project, "drive") or bare(project, "tools")
     except CallslipError as error:
         found.append(bad("application", str(error)))
-        return Application([*found, *_no_approvals([])], project.state, project.workspace)
+        return Application(found, project.state, project.workspace)
     found.append(ok("application", named or f"none: the workspace's tools, by {FILE}"))
     own = runtime.settings
     found += _model(project, own.model)
     found += _tools(runtime, project)
     state = project.state if given.state is not None or own.state is None else own.state
     return Application(found, state, own.workspace or project.workspace)
+
+
+def _accepted(given: Given, project: Project) -> list[Finding]:
+    """GATE-09: whether the project's files are the accepted ones, and which would not be imported."""
+    if project.held is not None:
+        try:
+            review(given)
+        except ConfigError as error:
+            return [bad("project", str(error))]
+        except CallslipError:
+            pass
+        return [bad("accepted files", str(project.held))]
+    count = sum(len(one.files) for one in project.checked)
+    if not project.checked:
+        return []
+    try:
+        new = [change.path for change in review(given).changes]
+    except CallslipError as error:
+        return [bad("accepted files", str(error))]
+    if new:
+        more = f" and {len(new) - _NAMED} more" if len(new) > _NAMED else ""
+        names = ", ".join(new[:_NAMED])
+        return [warn("accepted files", f"{count} as accepted; not importable yet: {names}{more} ({project.command})")]
+    return [ok("accepted files", f"{count}, as they were accepted in {project.state}")]
 
 
 def _model(project: Project, own: Any) -> list[Finding]:
@@ -72,10 +102,7 @@ def _tools(runtime: Runtime, project: Project) -> list[Finding]:
     own = runtime.settings
     executors: Sequence[Any] = own.executors
     if not executors:
-        return [
-            bad("tools", f"the registry is empty: give tools to Runtime(tools=[…]), or name a workspace in {FILE}"),
-            *_no_approvals([]),
-        ]
+        return [bad("tools", f"the registry is empty: give tools to Runtime(tools=[…]), or name a workspace in {FILE}")]
     found, whole = [], []
     for place, executor in enumerate(executors, 1):
         missing = [part for part in _PARTS if not hasattr(executor, part)]
@@ -101,14 +128,16 @@ def _tools(runtime: Runtime, project: Project) -> list[Finding]:
         found.append(bad("tools", str(error)))
     if len(whole) < len(executors):
         found.append(bad("tools", f"the registry is half-loaded: {len(whole)} of {len(executors)} tools can be bound"))
-    decisions = {**DEFAULTS, **(own.decisions or project.config.policy)}
-    asked = [one.spec.name for one in whole if own.policy is None and decisions.get(one.spec.risk.value) == "ask"]
-    return found + _no_approvals(asked)
+    return found + _asked(runtime, project, whole)
 
 
-def _no_approvals(refused: Sequence[str]) -> list[Finding]:
-    """What a policy's "ask" comes to without approvals."""
-    text = "none can be asked for in this version; dangerous tools are refused"
-    if refused:
-        return [warn("approvals", f"{text}: {', '.join(refused)} (set [policy] {Risk.DANGEROUS} to allow or deny)")]
-    return [warn("approvals", text)]
+def _asked(runtime: Runtime, project: Project, whole: Sequence[Any]) -> list[Finding]:
+    """Which tools a person is asked about."""
+    if runtime.settings.policy is not None:
+        return []
+    decisions = {**DEFAULTS, **(runtime.settings.decisions or project.config.policy)}
+    said = {
+        one.spec.name: decisions.get(f"tool.{one.spec.name}", decisions.get(one.spec.risk.value, "")) for one in whole
+    }
+    asked = [name for name, decision in said.items() if decision.startswith("ask")]
+    return [ok("approvals", f"a person is asked about: {', '.join(asked)}" if asked else "no tool needs any")]

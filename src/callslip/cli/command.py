@@ -39,4 +39,4 @@ def _made(function: Callable[..., Any], *, drives: bool) -> click.Command:
     decorated: Callable[..., Any] = callback
     for option in reversed(SHARED):
         decorated = option(decorated)
-    return click.command(function.__name__)(decorated)
+    return click.command(function.__name__.rstrip("_"))(decorated)

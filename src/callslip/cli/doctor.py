@@ -7,6 +7,7 @@ from callslip.cli.checks import Finding
 from callslip.cli.checks_of_app import check_application
 from callslip.cli.checks_of_state import check_state
 from callslip.cli.checks_of_system import check_system, check_workspace
+from callslip.cli.checks_of_trust import check_trust
 from callslip.cli.command import command
 from callslip.cli.document import print_document
 from callslip.cli.failure import DONE, ERROR
@@ -16,7 +17,8 @@ from callslip.cli.safe_text import one_line
 
 @command
 async def doctor(given: Given) -> int:
-    """Check Python, SQLite, the project, its state folder and log, the model's settings, and each tool's registration.
+    """Check Python, SQLite, the project, its state folder and log, who may answer, the model's settings, and each
+    tool's registration.
 
     Changes nothing and asks nothing of any network. Exit code 1 if something is wrong.
     """
@@ -25,6 +27,7 @@ async def doctor(given: Given) -> int:
     found += application.findings
     if application.state is not None:
         found += await check_state(application.state, application.workspace)
+    found += check_trust(application.state, application.workspace)
     found += check_workspace(application.workspace)
     wrong = sum(finding.level == "bad" for finding in found)
     if given.as_json:

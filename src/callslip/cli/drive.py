@@ -22,8 +22,8 @@ from callslip.cli.document import print_document, wait_document
 from callslip.cli.failure import INTERRUPTED, RUN_CODES, NothingStarted, flush
 from callslip.cli.live import LiveView, both
 from callslip.cli.options import Given
-from callslip.cli.safe_text import visible
 from callslip.cli.waiting import print_waits
+from callslip.core.shown import visible
 from callslip.errors import ModelError
 from callslip.runtime.live import guarded, ignore
 

@@ -11,7 +11,7 @@ import traceback
 import click
 
 from callslip.cli import early
-from callslip.cli.safe_text import visible
+from callslip.core.shown import visible
 from callslip.errors import (
     Busy,
     CallslipError,
@@ -20,11 +20,13 @@ from callslip.errors import (
     LogBroken,
     ModelError,
     Moved,
+    NotAccepted,
+    NotAuthorised,
     StateRefused,
     UsageError,
 )
 
-DONE, ERROR, USAGE, WAITING, BUSY, BROKEN, MODEL, STOPPED, INTERRUPTED = 0, 1, 2, 3, 4, 5, 6, 7, 130
+DONE, ERROR, USAGE, WAITING, BUSY, BROKEN, MODEL, STOPPED, DENIED, INTERRUPTED = 0, 1, 2, 3, 4, 5, 6, 7, 8, 130
 
 EXIT_CODES = {
     DONE: "done",
@@ -32,9 +34,10 @@ EXIT_CODES = {
     USAGE: "it can't be done as asked: an option, the configuration, an unknown name",
     WAITING: "the session waits for an answer (`callslip waits`)",
     BUSY: "another process drives the session",
-    BROKEN: "closed: the log is broken, or the state folder not safe",
+    BROKEN: "closed: the log is broken, the state folder not safe, or a file of the project not accepted",
     MODEL: "the model gave no usable answer; resume to ask again",
     STOPPED: "the session was stopped, or used up its steps",
+    DENIED: "you have not shown that you may",
     INTERRUPTED: "interrupted",
 }
 
@@ -43,8 +46,9 @@ RUN_CODES = {"finished": DONE, "waiting": WAITING, "stopped": STOPPED}
 
 _BY_CLASS: tuple[tuple[tuple[type[CallslipError], ...], int], ...] = (
     ((Busy, Fenced, Moved), BUSY),
-    ((LogBroken, CommitUnknown, StateRefused), BROKEN),
+    ((LogBroken, CommitUnknown, StateRefused, NotAccepted), BROKEN),
     ((ModelError,), MODEL),
+    ((NotAuthorised,), DENIED),
     ((UsageError,), USAGE),
 )
 

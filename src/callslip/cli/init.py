@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import click
@@ -10,8 +11,9 @@ from callslip.cli import look
 from callslip.cli.command import command
 from callslip.cli.document import print_document
 from callslip.cli.options import Given
+from callslip.cli.review import accept, review
 from callslip.config import FILE
-from callslip.errors import ConfigError
+from callslip.errors import CallslipError, ConfigError
 
 APP_FILE = "app.py"
 
@@ -26,9 +28,22 @@ app = "app.py:rt"
 # A folder that the built-in file tools may read and write, for a project without an app.
 # workspace = "files"
 
-# What each risk comes to: allow or deny. (Asking a person is not possible in this version: it refuses.)
+# What each risk comes to, and single tools: allow, ask (a person must approve), ask_two (two people must) or deny.
 # [policy]
-# dangerous = "deny"
+# dangerous = "ask"
+# "tool.add_note" = "ask"
+
+# [limits]
+# approval_expires = 86400   # seconds for which a person is waited for; without it, for ever
+
+# Keep the head of the audit where this account can't rewrite it, so that an audit that was rewritten shows.
+# [audit]
+# anchor = "/var/log/callslip/heads"
+
+# Who is told, by a worker, when a person is needed.
+# [[notify]]
+# kind = "command"
+# argv = ["/usr/local/bin/tell-the-team"]
 """
 
 APP = '''\
@@ -79,7 +94,10 @@ rt = Runtime(tools=[get_weather, add_note], model=Scripted(SCRIPT * 50, name="sc
 
 @command
 def init(given: Given) -> None:
-    """Write a callslip.toml and an app.py into this folder (or --project). It runs without a key or a network."""
+    """Write a callslip.toml and an app.py into this folder (or --project). It runs without a key or a network.
+
+    Both are accepted as they were written (callslip trust); nothing else in the folder is.
+    """
     folder = given.project or Path.cwd()
     if not folder.is_dir():
         raise ConfigError(f"There is no folder {folder}. Nothing was written. Make it first.")
@@ -93,11 +111,12 @@ def init(given: Given) -> None:
     for path, text in files.items():
         with path.open("x") as file:
             file.write(text)
+    _accept(given, folder)
     if given.as_json:
         print_document({"written": [str(path) for path in files]})
         return
     for path in files:
-        look.say(f"{look.mark('ok')} {path}")
+        look.say(f"{look.mark('ok')} {path}, accepted as written")
     look.say("\nNext:", bold=True)
     for line, why in (
         (given.command("run", "What is the weather in Oslo?", "--session", "first"), "watch it work"),
@@ -107,3 +126,13 @@ def init(given: Given) -> None:
         look.say(f"  {line}")
         look.say(f"      {why}", dim=True)
     click.echo()
+
+
+def _accept(given: Given, folder: Path) -> None:
+    """Whoever asked for exactly these bytes need not be asked whether they may act."""
+    written = {FILE: CONFIG.encode(), APP_FILE: APP.encode()}
+    try:
+        accept(review(dataclasses.replace(given, app=None, project=folder)).only(written))
+    except CallslipError as error:
+        error.add_note(f"The files were written; accept them with: {given.command('trust')}")
+        raise

@@ -18,21 +18,28 @@ import msgspec
 from callslip.cli import look, wording
 from callslip.cli.document import print_document
 from callslip.cli.moments import clock, span
-from callslip.cli.safe_text import one_line, visible
+from callslip.cli.safe_text import one_line
 from callslip.core.call import CallState
 from callslip.core.event import Record
+from callslip.core.events.approval_decided import ApprovalDecided
+from callslip.core.events.approval_expired import ApprovalExpired
+from callslip.core.events.approval_requested import ApprovalRequested
 from callslip.core.events.attempt_failed import AttemptFailed
+from callslip.core.events.background_polled import BackgroundPolled
+from callslip.core.events.background_started import BackgroundStarted
 from callslip.core.events.call_parked import CallParked
 from callslip.core.events.call_resolved import CallResolved
 from callslip.core.events.function_call import FunctionCall
 from callslip.core.events.function_response import FunctionResponse
 from callslip.core.events.late_outcome import LateOutcome
 from callslip.core.events.model_replied import ModelReplied
+from callslip.core.events.revert_started import RevertStarted
 from callslip.core.events.run_ended import RunEnded
 from callslip.core.events.run_started import RunStarted
 from callslip.core.events.stop_requested import StopRequested
 from callslip.core.events.tool_dispatch import ToolDispatch
 from callslip.core.payload import Payload
+from callslip.core.shown import visible
 from callslip.core.state import SessionState
 from callslip.runtime.live import Live, ModelText, Partial, Progress, Recorded, Waiting, Watch
 
@@ -176,6 +183,19 @@ class LiveView:
         match event:
             case AttemptFailed():
                 self._line("warn", name, "failed", wording.attempt_failed(event))
+            case ApprovalRequested():
+                self._line("wait", event.tool, "asks", wording.asked(event))
+            case ApprovalDecided():
+                deed = wording.decided_deed(event)
+                self._line("bad" if deed == "denied" else "ok", name, deed, wording.decided(event))
+            case ApprovalExpired():
+                self._line("warn", name, "expired", "nobody answered in time")
+            case BackgroundStarted():
+                self._line("next", name, "goes on", "in the background")
+            case BackgroundPolled():
+                self._line("next", name, "goes on", wording.job_polled(event))
+            case RevertStarted():
+                self._line("warn", "", "revert", f"turn {event.turn}, by {event.actor} {event.reason}".rstrip())
             case CallParked():
                 self._line("wait", name, "parked", event.reason)
             case CallResolved():
@@ -193,7 +213,7 @@ class LiveView:
         if isinstance(event, ToolDispatch):
             self._names[event.call_id] = event.tool
             self._open[event.call_id] = record.at
-        elif isinstance(event, FunctionResponse | AttemptFailed | CallParked):
+        elif isinstance(event, FunctionResponse | AttemptFailed | CallParked | BackgroundStarted):
             began = self._open.pop(event.call_id, None)
             return None if began is None else record.at - began
         return None

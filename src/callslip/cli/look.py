@@ -28,7 +28,7 @@ _MARKS = {
 }
 _STATUS = {
     "finished": "green", "success": "green", "waiting": "yellow", "stopped": "yellow", "failed": "red",
-    "running": "cyan", "driving": "cyan", "interrupted": "magenta",
+    "running": "cyan", "driving": "cyan", "interrupted": "magenta", "imported": "yellow", "restored": "yellow",
 }  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import keyword
 import os
 import sys
 import threading
@@ -36,11 +37,32 @@ SECTIONS = {
         "sessions": "List the sessions.",
         "show": "Show a session's timeline.",
         "verify": "Check that the log is what was written.",
+        "audit": "Say who did what, when and why, and check that nobody changed it.",
     },
     "Answer": {
+        "inbox": "List what waits for a person, with all they need to decide.",
+        "approve": "Let a call be made, after being shown all of it.",
+        "deny": "Don't let a call be made.",
+        "edit": "Let a call be made with other arguments.",
         "waits": "List what is waited for.",
+        "answer": "Answer a question of the model.",
         "resolve": "Give a verdict on a call whose outcome is unknown.",
         "submit": "Hand in the result of a call that its client runs.",
+        "revert": "Undo what a turn did.",
+        "serve": "Take answers over HTTP.",
+    },
+    "Keep": {
+        "export": "Write a session into a file, to move it or keep a copy.",
+        "import": "Take a session in that was exported.",
+        "seal": "End a session here, for good.",
+        "restore": "Say that a state folder was put back from a backup.",
+        "erase": "Erase what was said in a session.",
+    },
+    "Trust": {
+        "trust": "Accept what the project is made of.",
+        "enrol": "Bring somebody's key into force.",
+        "principals": "List who is enrolled; revoke, or hand deciding on.",
+        "grants": "List what needs no further asking, and take it back.",
     },
 }
 NAMES = tuple(name for section in SECTIONS.values() for name in section)
@@ -58,7 +80,8 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in NAMES:
             return None
-        found: click.Command = getattr(importlib.import_module(f"callslip.cli.{cmd_name}"), cmd_name)
+        name = f"{cmd_name}_" if keyword.iskeyword(cmd_name) else cmd_name
+        found: click.Command = getattr(importlib.import_module(f"callslip.cli.{name}"), name)
         return found
 
     def resolve_command(

@@ -9,15 +9,20 @@ import os
 from callslip import build
 from callslip.application import Runtime
 from callslip.blobs.files import FileBlobs
+from callslip.blobs.key_files import KeyFiles
+from callslip.blobs.sealed import SealedBlobs
+from callslip.blobs.vault import KeyVault
 from callslip.clocks.system import SystemClock
 from callslip.errors import LedgerUnavailable, StateRefused
 from callslip.gate.catalogue import Catalogue
 from callslip.ledgers.connection import why_refused
 from callslip.ledgers.owner_lock import OwnerLocks
+from callslip.ledgers.sealed import SealedLedger
 from callslip.ledgers.sqlite_reader import SqliteReader
 from callslip.policies.by_risk import RiskPolicy
 from callslip.ports.ledger import Owner
 from callslip.runtime.parts import Parts
+from callslip.trust.file import FileTrust
 
 
 class Reader(Runtime):
@@ -45,14 +50,18 @@ def _to_read(settings: build.Settings, error: Exception) -> Parts:
     path = folder / build.LEDGER_FILE
     if not path.is_file() or (why_refused(path) is None and "full" not in str(error)):
         raise error
+    vault = KeyVault(KeyFiles(folder / "keys"), encrypts=False)
     return Parts(
-        ledger=SqliteReader(path),
-        blobs=FileBlobs(folder / "blobs"),
+        ledger=SealedLedger(SqliteReader(path), vault),
+        blobs=SealedBlobs(FileBlobs(folder / "blobs"), vault),
+        vault=vault,
+        keyring=vault,
         owners=_Seen(folder / "owners"),
         clock=SystemClock(),
         catalogue=Catalogue(()),
         policy=RiskPolicy(),
         key=b"",
+        trust=FileTrust(folder, clock=SystemClock()),
         limits=settings.limits,
     )
 

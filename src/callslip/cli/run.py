@@ -11,6 +11,7 @@ import click
 from callslip.cli.app import runtime_for
 from callslip.cli.command import driving_command
 from callslip.cli.drive import drive
+from callslip.cli.keys_on_hand import beginner
 from callslip.cli.options import Given
 from callslip.errors import UsageError
 
@@ -26,6 +27,8 @@ async def run(given: Given, text: str, session: str | None, model: str | None, s
     The answer goes to standard output, what happens meanwhile to standard error; with --json both go to standard
     output as one JSON document a line, the last one of type "ended". Ctrl-C lets calls that run settle and then
     stops; once more leaves at once. Either way, `callslip resume` goes on.
+
+    With CALLSLIP_KEY a new session is begun by that key, so that it is known who asks.
     """
     if text == "-":
         text = sys.stdin.read()
@@ -38,7 +41,7 @@ async def run(given: Given, text: str, session: str | None, model: str | None, s
             f"The session id {session!r} begins with a dash, so no command could name it. Nothing was started. "
             "Choose another."
         )
-    runtime = runtime_for(given, "drive", model=model, stream=stream)
+    runtime = runtime_for(given, "drive", model=model, stream=stream, identity=beginner(given))
     name = session if session is not None else f"s-{secrets.token_hex(5)}"
     work = functools.partial(runtime.run, text, session=name)
     return await drive(given, runtime, name, work, model=model, announce=session is None)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 import msgspec
@@ -17,11 +18,14 @@ from callslip.cli.command import command
 from callslip.cli.document import head_document, print_document, wait_document
 from callslip.cli.failure import exit_code, report
 from callslip.cli.options import Given
-from callslip.cli.safe_text import one_line, visible
+from callslip.cli.safe_text import one_line
 from callslip.cli.standing import standing
 from callslip.cli.timeline import Line, Timeline
 from callslip.cli.waiting import print_waits
 from callslip.core.event import Stored
+from callslip.core.events.blob_erased import BlobErased
+from callslip.core.payload import SEALED, Payload
+from callslip.core.shown import visible
 from callslip.core.wait import Wait
 from callslip.errors import CallslipError, LogBroken, NotFound
 from callslip.ports.ledger import Head
@@ -38,11 +42,13 @@ _DETAIL = _TEXT + 2 + _MOST_SUBJECT + 1 + _DEED + 1
 @command
 @click.argument("session")
 @click.option("--payloads", is_flag=True, help="Show arguments and results too.")
-async def show(given: Given, session: str, payloads: bool) -> int:
+@click.option("--payload", "call_id", default="", metavar="CALL", help="Show what this call was given, and gave.")
+async def show(given: Given, session: str, *, payloads: bool, call_id: str) -> int:
     """Show SESSION's timeline: each step, each call as it was proposed, dispatched (T1) and settled (T2), attempts,
     waits, verdicts, and where runs began and ended. With --json, the records themselves.
 
-    Of a broken log it shows what comes before the break, and exits with 5.
+    Of a broken log it shows what comes before the break, and exits with 5. What was erased is shown as erased. Whoever
+    looks at payloads stands in the audit.
     """
     async with runtime_for(given, "look") as runtime:
         head = next(iter(await runtime.parts.ledger.heads(session)), None)
@@ -50,7 +56,7 @@ async def show(given: Given, session: str, payloads: bool) -> int:
             raise NotFound(f"There is no session {session!r}. `callslip sessions` lists those there are.")
         if given.as_json:
             return await _show_json(runtime, head, given)
-        return await _show_lines(runtime, head, given, payloads=payloads)
+        return await _show_lines(runtime, head, given, payloads=payloads or bool(call_id), only=call_id)
 
 
 async def records(runtime: Runtime, session: str) -> AsyncIterator[Stored]:
@@ -101,7 +107,10 @@ async def _show_json(runtime: Runtime, head: Head, given: Given) -> int:
     return 0 if broken is None else exit_code(broken)
 
 
-async def _show_lines(runtime: Runtime, head: Head, given: Given, *, payloads: bool) -> int:
+async def _show_lines(runtime: Runtime, head: Head, given: Given, *, payloads: bool, only: str) -> int:
+    if payloads:
+        await _audited(runtime, head.session, only)
+    erased = await _erasures(runtime, head.session) if payloads else {}
     word = look.status(standing(head, runtime.parts.owners))
     look.say(
         f"{look.paint(one_line(head.session), bold=True)}  {look.paint(word.text, word.colour)}  "
@@ -112,9 +121,11 @@ async def _show_lines(runtime: Runtime, head: Head, given: Given, *, payloads: b
     try:
         async for stored in records(runtime, head.session):
             line = timeline.tell(stored)
+            if only and getattr(stored.record.event, "call_id", None) != only:
+                continue
             _print_line(stored, line)
             if payloads:
-                await _print_payloads(runtime, line)
+                await _print_payloads(runtime, stored, line, erased)
     except LogBroken as error:
         code = report(error, as_json=False, debug=given.debug)
     look.say(
@@ -144,10 +155,46 @@ def _room(columns: int | None, left: int) -> int | None:
     return None if columns is None else max(columns - left, 24)
 
 
-async def _print_payloads(runtime: Runtime, line: Line) -> None:
+async def _audited(runtime: Runtime, session: str, only: str) -> None:
+    """Tell the audit who is about to be shown what; nothing is shown that it can't be told."""
+    if runtime.parts.audit is not None:
+        await runtime.parts.audit.read_of_payload(runtime.identity().name, session, only or "*")
+
+
+class _Erased(NamedTuple):
+    seq: int
+    said: str
+
+
+async def _erasures(runtime: Runtime, session: str) -> dict[str, _Erased]:
+    """Which payloads were erased, by whom and when; under ``sealed:``, all encrypted. As far as the log is whole."""
+    found: dict[str, _Erased] = {}
+    with contextlib.suppress(LogBroken):
+        async for stored in records(runtime, session):
+            event = stored.record.event
+            if isinstance(event, BlobErased):
+                said = f"[erased on {moments.day(stored.record.at)} by {event.actor}: {event.reason}]"
+                found |= dict.fromkeys(
+                    (*event.addresses, *([SEALED] if event.whole else [])), _Erased(stored.seq, said)
+                )
+    return found
+
+
+def _erased(payload: Payload, seq: int, erased: dict[str, _Erased]) -> str:
+    """What stands in the place of a payload that is gone."""
+    whole = erased.get(SEALED) if payload.blob.startswith(SEALED) else None
+    for one in (erased.get(payload.blob), whole):
+        if one is not None and seq < one.seq:
+            return one.said
+    return ""
+
+
+async def _print_payloads(runtime: Runtime, stored: Stored, line: Line, erased: dict[str, _Erased]) -> None:
     for name, payload in line.payloads:
         try:
-            text = (await payload_texts.text(runtime.parts.blobs, payload)).decode(errors="replace")
+            text = _erased(payload, stored.seq, erased)
+            if not text:
+                text = (await payload_texts.text(runtime.parts.blobs, payload)).decode(errors="replace")
         except CallslipError as error:
             text = f"({error})"
         where = f" {payload.blob}" if payload.blob else ""

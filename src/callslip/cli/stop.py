@@ -9,7 +9,7 @@ from callslip.cli.app import runtime_for
 from callslip.cli.command import command
 from callslip.cli.document import print_document
 from callslip.cli.options import Given
-from callslip.cli.safe_text import visible
+from callslip.core.shown import visible
 
 
 @command

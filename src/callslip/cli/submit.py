@@ -6,11 +6,13 @@ from pathlib import Path
 
 import click
 
+from callslip.cli.acting import acting, check_hand
 from callslip.cli.app import runtime_for
 from callslip.cli.command import command
 from callslip.cli.json_value import read_file, read_value
 from callslip.cli.options import Given
 from callslip.cli.resolve import session_of, tell
+from callslip.core.principal import Role
 from callslip.core.wait import WaitKind
 from callslip.errors import UsageError
 
@@ -42,9 +44,11 @@ async def submit(
     elif result_file is not None:
         value = read_file("--result-file", result_file)
     async with runtime_for(given, "answer") as runtime:
-        session = await session_of(given, runtime, wait, WaitKind.CLIENT)
+        session = await session_of(given, runtime, wait, WaitKind.CLIENT, WaitKind.BACKGROUND)
+        check_hand(runtime, Role.CALLER, Role.OPERATOR)
+        by = acting(runtime, quiet=True)
         if error is not None and effect is not None:
-            await runtime.submit(wait, error=error, effect=effect)
+            await runtime.submit(wait, error=error, effect=effect, by=by)
         else:
-            await runtime.submit(wait, value)
+            await runtime.submit(wait, value, by=by)
     tell(given, wait, session, "submitted")

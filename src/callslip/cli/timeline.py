@@ -13,7 +13,13 @@ import msgspec
 from callslip.cli import wording
 from callslip.cli.moments import day, span
 from callslip.core.event import Stored
+from callslip.core.events.approval_decided import ApprovalDecided
+from callslip.core.events.approval_expired import ApprovalExpired
+from callslip.core.events.approval_requested import ApprovalRequested
 from callslip.core.events.attempt_failed import AttemptFailed
+from callslip.core.events.background_polled import BackgroundPolled
+from callslip.core.events.background_started import BackgroundStarted
+from callslip.core.events.blob_erased import BlobErased
 from callslip.core.events.call_parked import CallParked
 from callslip.core.events.call_resolved import CallResolved
 from callslip.core.events.function_call import FunctionCall
@@ -21,8 +27,11 @@ from callslip.core.events.function_response import FunctionResponse
 from callslip.core.events.late_outcome import LateOutcome
 from callslip.core.events.model_replied import ModelReplied
 from callslip.core.events.model_requested import ModelRequested
+from callslip.core.events.revert_started import RevertStarted
 from callslip.core.events.run_ended import RunEnded
 from callslip.core.events.run_started import RunStarted
+from callslip.core.events.session_imported import SessionImported
+from callslip.core.events.session_sealed import SessionSealed
 from callslip.core.events.session_started import SessionStarted
 from callslip.core.events.stop_requested import StopRequested
 from callslip.core.events.tool_dispatch import ToolDispatch
@@ -121,9 +130,34 @@ class Timeline:
         self.calls += 1
         self._calls[event.call_id] = _Times(tool=event.tool, proposed=stored.record.at)
         detail = f"step {event.step}, call {event.position + 1}, {event.call_id}"
+        if event.undoes:
+            detail = f"{event.call_id}, undoes {self._subject(event.undoes)} ({event.undoes})"
         return Line(
             mark="dot", subject=event.tool, deed="proposed", detail=detail, payloads=(("arguments", event.arguments),)
         )
+
+    def _approval_requested(self, event: ApprovalRequested, stored: Stored) -> Line:
+        return Line(
+            mark="wait",
+            subject=event.tool,
+            deed="asks",
+            detail=f"{event.approval_id}, {wording.asked(event)}",
+            payloads=(("arguments", event.arguments),),
+        )
+
+    def _approval_decided(self, event: ApprovalDecided, stored: Stored) -> Line:
+        deed = wording.decided_deed(event)
+        return Line(
+            mark="bad" if deed == "denied" else "ok",
+            subject=self._subject(event.call_id),
+            deed=deed,
+            detail=wording.decided(event),
+            payloads=(("arguments", event.edited),) if event.edited is not None else (),
+        )
+
+    def _approval_expired(self, event: ApprovalExpired, stored: Stored) -> Line:
+        detail = f"nobody answered {event.approval_id} in time; it was not denied"
+        return Line(mark="warn", subject=self._subject(event.call_id), deed="expired", detail=detail)
 
     def _tool_dispatch(self, event: ToolDispatch, stored: Stored) -> Line:
         times = self._calls.get(event.call_id)
@@ -154,6 +188,16 @@ class Timeline:
         return Line(
             mark="warn", subject=self._subject(event.call_id), deed="failed", detail=detail, internal=event.internal
         )
+
+    def _background_started(self, event: BackgroundStarted, stored: Stored) -> Line:
+        until = f", to end by {day(event.until)}" if event.until is not None else ""
+        detail = f"attempt {event.attempt} started a job that goes on outside{until}"
+        subject = self._subject(event.call_id)
+        return Line(mark="next", subject=subject, deed="goes on", detail=detail, payloads=(("handle", event.handle),))
+
+    def _background_polled(self, event: BackgroundPolled, stored: Stored) -> Line:
+        subject = self._subject(event.call_id)
+        return Line(mark="next", subject=subject, deed="goes on", detail=wording.job_polled(event))
 
     def _function_response(self, event: FunctionResponse, stored: Stored) -> Line:
         times = self._calls.get(event.call_id)
@@ -225,6 +269,30 @@ class Timeline:
         detail = f"{event.how} by {event.actor} after {span(stored.record.at - opened)}, {event.wait_id}"
         return Line(mark="dot", subject=subject, deed="wait over", detail=detail)
 
+    def _revert_started(self, event: RevertStarted, stored: Stored) -> Line:
+        why = f": {event.reason}" if event.reason else ""
+        return Line(mark="warn", subject="", deed="revert", detail=f"turn {event.turn}, asked by {event.actor}{why}")
+
     def _stop_requested(self, event: StopRequested, stored: Stored) -> Line:
         why = f": {event.reason}" if event.reason else ""
         return Line(mark="warn", subject="", deed="stop", detail=f"asked by {event.actor}{why}")
+
+    def _session_sealed(self, event: SessionSealed, stored: Stored) -> Line:
+        where = f", to go to {event.destination}" if event.destination else ""
+        why = f": {event.reason}" if event.reason else ""
+        return Line(mark="warn", subject="", deed="sealed", detail=f"by {event.actor}{where}{why}", boundary=True)
+
+    def _session_imported(self, event: SessionImported, stored: Stored) -> Line:
+        whole = (
+            "with its seal, so it is whole" if event.proven else "what happened after the record before is not known"
+        )
+        why = f": {event.reason}" if event.reason else ""
+        detail = f"by {event.actor}, {whole}{why}"
+        return Line(mark="next" if event.proven else "warn", subject="", deed=event.how, detail=detail, boundary=True)
+
+    def _blob_erased(self, event: BlobErased, stored: Stored) -> Line:
+        many = len(event.addresses)
+        what = f"{many} payload{'s' if many != 1 else ''}"
+        if event.whole:
+            what = f"everything encrypted before, and {what}" if many else "everything encrypted before"
+        return Line(mark="warn", subject="", deed="erased", detail=f"{what}, by {event.actor}: {event.reason}")

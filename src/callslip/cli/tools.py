@@ -14,7 +14,8 @@ from callslip.cli.app import runtime_for
 from callslip.cli.command import command
 from callslip.cli.document import print_document
 from callslip.cli.options import Given
-from callslip.cli.safe_text import one_line, visible, visible_json
+from callslip.cli.safe_text import one_line, visible_json
+from callslip.core.shown import visible
 from callslip.core.tool import ToolSpec
 from callslip.errors import NotFound, UsageError
 from callslip.gate.catalogue import Catalogue, Entry

@@ -12,7 +12,7 @@ import msgspec
 
 from callslip.application import Runtime
 from callslip.build import LEDGER_FILE
-from callslip.cli import look
+from callslip.cli import look, moments
 from callslip.cli.app import runtime_for
 from callslip.cli.command import command
 from callslip.cli.document import print_document
@@ -22,7 +22,7 @@ from callslip.cli.safe_text import one_line
 from callslip.errors import LogBroken, NotFound
 from callslip.ledgers.connection import translate
 from callslip.ledgers.sqlite_reader import damages
-from callslip.sessions.verify import Problem, Report, verify as check
+from callslip.sessions.verify import Erasure, Problem, Report, verify as check
 
 _KEEP = "Keep the files; restore a backup beside them."
 _MOST = 20
@@ -118,6 +118,7 @@ def _document(report: Report) -> dict[str, Any]:
         "records": report.records,
         "digest": report.digest,
         "payloads": report.payloads,
+        "erased": [msgspec.structs.asdict(erasure) for erasure in report.erased],
         "problems": [msgspec.structs.asdict(problem) for problem in report.problems],
     }
 
@@ -129,12 +130,21 @@ def _print(report: Report, *, contents: bool) -> None:
         beside = f", {report.payloads} payload{'s' if report.payloads != 1 else ''} {found}" if report.payloads else ""
         mark = f"{report.records:,} records{beside}, high-water mark {report.records}:{report.digest.hex()[:16]}"
         look.say(f"{look.mark('ok')} {name}  {look.paint(mark, dim=True)}")
+        for erasure in report.erased:
+            look.say(f"    {_erasure(erasure)}", dim=True)
         return
     look.say(f"{look.mark('bad')} {name}  {report.records:,} records")
     for problem in report.problems[:_MOST]:
         look.say(f"    {look.paint(problem.kind, 'red')}: {one_line(problem.message)}")
     if len(report.problems) > _MOST:
         look.say(f"    and {len(report.problems) - _MOST:,} more; --json lists them all", dim=True)
+
+
+def _erasure(erasure: Erasure) -> str:
+    what = f"{erasure.payloads} payload{'s' if erasure.payloads != 1 else ''}"
+    if erasure.whole:
+        what = f"everything encrypted, and {what}," if erasure.payloads else "everything encrypted"
+    return one_line(f"{what} erased on {moments.day(erasure.at)} by {erasure.actor}: {erasure.reason}")
 
 
 def _sum_up(reports: list[Report], seconds: float, database: list[str]) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from callslip.cli import look, moments
 from callslip.cli.options import Given
-from callslip.cli.safe_text import one_line
+from callslip.cli.safe_text import exact, one_line
+from callslip.cli.values import compact
 from callslip.core.wait import Wait, WaitKind
 
 
@@ -18,24 +19,54 @@ def print_waits(given: Given, waits: Sequence[Wait], *, said: Mapping[str, str],
     """
     line = look.say if say else look.murmur
     for wait in waits:
-        about = look.paint(one_line(wait.tool), bold=True) + " " if wait.tool else ""
+        about = look.paint(exact(wait.tool), bold=True) + " " if wait.tool else ""
         line(f"{look.mark('wait')} {about}{wait.kind.value}: {one_line(wait.reason)}")
-        if wait.arguments is not None:
-            line("  " + look.cut(one_line(json.dumps(wait.arguments, ensure_ascii=False)), _room()), dim=True)
+        if wait.kind is WaitKind.QUESTION and isinstance(wait.arguments, Mapping):
+            _print_question(line, wait.arguments)
+        elif wait.arguments is not None:
+            line("  " + look.cut(compact(wait.arguments), _room()), dim=True)
+        if wait.note:
+            line(f"  its tool said: {one_line(wait.note)}")
         if wait.id in said:
             line(f"  its attempt said: {one_line(said[wait.id])}")
-        since = f"{one_line(wait.session)}, {moments.age(wait.opened_at)}"
-        line(f"  {since}{f', goes on {moments.age(wait.wake_at)}' if wait.wake_at is not None else ''}", dim=True)
+        for change in wait.again:
+            line(f"  asked again: {one_line(change)}")
+        line(f"  {one_line(wait.session)}, {moments.age(wait.opened_at)}{_beside(wait)}", dim=True)
         line("  " + answer(given, wait.kind, wait.id, wait.session))
+
+
+def _print_question(line: Callable[[str], None], arguments: Mapping[str, Any]) -> None:
+    """What the model asks: all of it, since it is what they answer."""
+    for name, value in arguments.items():
+        if isinstance(value, str):
+            line(f"  {exact(name)}: {exact(value)}")
+        elif value is not None:
+            line(f"  {exact(name)}: {compact(value)}")
+
+
+def _beside(wait: Wait) -> str:
+    """When it ends by itself, and who has approved already."""
+    parts = []
+    if wait.wake_at is not None:
+        verb = "expires" if wait.kind is WaitKind.APPROVAL else "goes on"
+        parts.append(f"{verb} {moments.age(wait.wake_at)}")
+    if wait.approvers > 1:
+        by = f" ({', '.join(map(one_line, wait.approved_by))})" if wait.approved_by else ""
+        parts.append(f"{len(wait.approved_by)} of {wait.approvers} have approved{by}")
+    return "".join(f", {part}" for part in parts)
 
 
 def answer(given: Given, kind: WaitKind, wait: str, session: str) -> str:
     """The command line that answers the wait."""
+    if kind is WaitKind.APPROVAL:
+        return f"{given.command('approve', wait)} (or deny, or edit; it shows everything first)"
     if kind is WaitKind.PARKED:
         return given.command("resolve", wait, tail="happened|did-not-happen|give-up --reason '…'")
-    if kind is WaitKind.CLIENT:
+    if kind is WaitKind.QUESTION:
+        return given.command("answer", wait, tail="'…'")
+    if kind in {WaitKind.CLIENT, WaitKind.BACKGROUND}:
         return given.command("submit", wait, tail="--result JSON")
-    if kind is WaitKind.WORKSPACE:
+    if kind in {WaitKind.WORKSPACE, WaitKind.COPY}:
         return given.command("resolve", wait, "accept")
     return f"nobody needs to answer; later, {given.command('resume', session)}"
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from callslip.cli.moments import span
+from callslip.cli.moments import age, day, span
+from callslip.core.asking import APPROVAL
+from callslip.core.events.approval_decided import ApprovalDecided
+from callslip.core.events.approval_requested import ApprovalRequested
 from callslip.core.events.attempt_failed import AttemptFailed
+from callslip.core.events.background_polled import BackgroundPolled
 from callslip.core.events.function_response import FunctionResponse
 from callslip.core.events.run_started import RunStarted
 from callslip.core.events.tool_dispatch import ToolDispatch
@@ -25,8 +29,47 @@ def dispatched(event: ToolDispatch) -> str:
     """What T1 promises."""
     parts = [f"attempt {event.attempt}", f"risk {event.risk}", f"recovery {event.recovery}"]
     if event.client_owned:
-        parts.append("run by its client")
+        parts.append("asked of the user" if event.asks_user else "run by its client")
+    if event.background:
+        parts.append("in the background")
+    if event.approval:
+        kind = "approval" if event.approval.startswith(APPROVAL + "_") else "grant"
+        parts.append(f"on {kind} {event.approval}")
     return ", ".join(parts)
+
+
+def asked(event: ApprovalRequested) -> str:
+    """What a person is asked, and until when."""
+    parts = [f"by {' and '.join(event.rules)}" if event.rules else event.reason]
+    if event.approvers > 1:
+        parts.append(f"{event.approvers} people must approve")
+    if event.evidence is not None:
+        parts.append(f"target {event.evidence.target}")
+    if event.expires_at is not None:
+        parts.append(f"expires {age(event.expires_at)}")
+    parts += [f"again: {change}" for change in event.again]
+    return ", ".join(parts)
+
+
+def decided(event: ApprovalDecided) -> str:
+    """A person's word: who, for whom, how, why, and what they changed."""
+    proof = event.proof
+    parts = [f"by {proof.principal}"]
+    if proof.on_behalf_of:
+        parts.append(f"for {proof.on_behalf_of}")
+    if event.via != "cli":
+        parts.append(f"over {'HTTP' if event.via == 'http' else 'the API'}")
+    if not proof.signature:
+        parts.append("unsigned")
+    if event.grant:
+        parts.append(f"with grant {event.grant}")
+    changes = f"; changed {'; '.join(event.changes)}" if event.changes else ""
+    return ", ".join(parts) + changes + (f": {event.reason}" if event.reason else "")
+
+
+def decided_deed(event: ApprovalDecided) -> str:
+    """``approved``, ``edited`` or ``denied``; whatever is not literally an approval denies."""
+    return "denied" if event.decision != "approved" else "approved" if event.edited is None else "edited"
 
 
 def settled(event: FunctionResponse, since_dispatch: int | None) -> str:
@@ -40,9 +83,18 @@ def settled(event: FunctionResponse, since_dispatch: int | None) -> str:
     took = event.duration_ms if event.duration_ms is not None else since_dispatch
     if took is not None:
         parts.append(span(took))
+    if event.from_user:
+        parts.append("in the user's words")
     if event.truncated:
         parts.append("cut for the model")
     return ", ".join([*parts, *event.notes])
+
+
+def job_polled(event: BackgroundPolled) -> str:
+    """What was heard of a job that goes on."""
+    told = "the session was stopped; " if event.asked_to_end else ""
+    said = f": {event.note}" if event.note else ""
+    return f"{told}it goes on{said}; asked after again {day(event.poll_at)}"
 
 
 def settled_mark(event: FunctionResponse) -> str:

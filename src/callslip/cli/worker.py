@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
+from collections.abc import AsyncIterator
 
 import click
 
+from callslip.application import Runtime
 from callslip.cli import look, moments
 from callslip.cli.app import runtime_for
 from callslip.cli.command import driving_command
@@ -16,7 +18,8 @@ from callslip.cli.drive import interrupts
 from callslip.cli.failure import BROKEN, DONE, code_of
 from callslip.cli.options import Given
 from callslip.cli.safe_text import one_line
-from callslip.worker import Worker
+from callslip.errors import CallslipError
+from callslip.worker import OnError, Worker
 
 _WELL = {"driving", "finished", "waiting", "stopped", "taken"}
 _MARKS = {"driving": "next", "finished": "ok", "waiting": "wait", "stopped": "warn"}
@@ -58,7 +61,9 @@ async def worker(given: Given, concurrency: int, once: bool) -> int:
         if not given.as_json and not once:
             look.murmur("working; Ctrl-C ends it", dim=True)
         with interrupts(drain, lambda: None):
-            drives = await Worker(runtime, concurrency=concurrency, on_session=on_session).serve(stop, once=once)
+            async with telling(runtime) as on_error:
+                worker = Worker(runtime, concurrency=concurrency, on_session=on_session, on_error=on_error)
+                drives = await worker.serve(stop, once=once)
     with contextlib.suppress(OSError, ValueError):
         if given.as_json:
             print_document({"type": "ended", "drives": drives, "failed": len(failed)}, line=True)
@@ -67,6 +72,27 @@ async def worker(given: Given, concurrency: int, once: bool) -> int:
             look.say(f"{drives} drive{'s' if drives != 1 else ''} made{lost}.", dim=True)
     codes = set(failed.values()) if once else set()
     return BROKEN if BROKEN in codes else max(codes, default=DONE)
+
+
+@contextlib.asynccontextmanager
+async def telling(runtime: Runtime) -> AsyncIterator[OnError | None]:
+    """While inside, tell whom the project names in ``[[notify]]`` what needs them; gives where errors are handed in."""
+    notifier = runtime.notifier(lambda said: look.murmur(one_line(said)))
+    if notifier is None:
+        yield None
+        return
+    over = asyncio.Event()
+    task = asyncio.create_task(notifier.serve(over))
+
+    async def on_error(session: str, error: CallslipError) -> None:
+        await notifier.report(error, session)
+
+    try:
+        yield on_error
+    finally:
+        over.set()
+        await task
+        await notifier.aclose()
 
 
 def tell(given: Given, session: str, what: str) -> None:
