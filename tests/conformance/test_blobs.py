@@ -3,7 +3,10 @@ import os
 import pytest
 
 from callslip.blobs.files import FileBlobs
+from callslip.blobs.key_files import KeyFiles
 from callslip.blobs.memory import MemoryBlobs
+from callslip.blobs.sealed import SealedBlobs
+from callslip.blobs.vault import KeyVault
 from callslip.errors import LedgerUnavailable
 from callslip.testing.folder_disk import FolderDisk
 from callslip.testing.suites.blobs import BlobsSuite
@@ -26,6 +29,28 @@ class TestFileBlobs(BlobsSuite):
         digest = address.removeprefix("sha256:")
         path = place / digest[:2] / digest[2:]
         path.write_bytes(path.read_bytes()[:-3])
+
+
+class OfOneSession(SealedBlobs):
+    """A protected store as one session uses it."""
+
+    async def put(self, data):
+        return await self.put_of("s", data)
+
+
+@pytest.mark.requirement("LEDG-08")
+class TestSealedBlobs(BlobsSuite):
+    async def opened(self, place):
+        return OfOneSession(FileBlobs(place), KeyVault(KeyFiles(place / "keys"), encrypts=True))
+
+    async def damage(self, place, address):
+        digest = address.removeprefix("sealed:")
+        path = place / digest[:2] / digest[2:]
+        path.write_bytes(path.read_bytes()[:-3])
+
+    async def test_the_address_is_the_digest(self, blobs):
+        """Of what is stored, not of what it says: tests/unit/blobs/test_sealed.py."""
+        assert (await blobs.put(b"x")).startswith("sealed:")
 
 
 @pytest.mark.anyio

@@ -4,10 +4,14 @@ import sqlite3
 
 import pytest
 
+from callslip.blobs.key_files import KeyFiles
+from callslip.blobs.vault import KeyVault
+from callslip.core.event import genesis, link
 from callslip.core.events.run_ended import RunEnded
 from callslip.core.events.session_started import SessionStarted
 from callslip.errors import LogBroken
 from callslip.ledgers.memory import MemoryLedger
+from callslip.ledgers.sealed import SealedLedger
 from callslip.ledgers.sqlite import SqliteLedger
 from callslip.testing.disk import SimulatedDisk
 from callslip.testing.suites.ledger import ME, LedgerSuite, owned, run, said
@@ -38,6 +42,30 @@ class TestSqliteOnASimulatedDisk(LedgerSuite):
 
     async def opened(self, place):
         return SqliteLedger(place / "ledger.db", connect=self.the_disk.connect)
+
+
+@pytest.mark.requirement("LEDG-08")
+class TestSealedLedger(LedgerSuite):
+    """With every session protected, whoever uses the ledger sees no difference."""
+
+    async def opened(self, place):
+        vault = KeyVault(KeyFiles(place / "keys"), encrypts=True)
+        return SealedLedger(SqliteLedger(place / "ledger.db"), vault)
+
+    async def test_the_chain_binds_what_is_stored(self, ledger):
+        await ledger.claim("s", ME, expected_epoch=0, at=1)
+        given = await ledger.append("s", owned(SessionStarted(requester="x"), run(), *map(said, "abc")), epoch=1)
+        digest = genesis("s")
+        for seq, stored, text in await ledger.raw("s"):
+            digest = link(digest, text)
+            assert (seq, stored) == (given[seq - 1].seq, digest)
+        assert b'"text":""' in text
+
+    async def test_a_log_taken_in_stands_as_if_it_had_been_appended(self, ledger, tmp_path):
+        (tmp_path / "other").mkdir()
+        (tmp_path / "keys").mkdir(mode=0o700, exist_ok=True)
+        (tmp_path / "other" / "keys").symlink_to(tmp_path / "keys")  # a log comes with its keys
+        await super().test_a_log_taken_in_stands_as_if_it_had_been_appended(ledger, tmp_path)
 
 
 @pytest.fixture

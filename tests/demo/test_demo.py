@@ -2,6 +2,9 @@
 
 import json
 import os
+import pty
+import re
+import select
 import subprocess
 import sys
 from pathlib import Path
@@ -39,7 +42,13 @@ def test_every_claim_holds(tmp_path):
     assert said.count("exit status -9") >= 4
     assert "scripted replies in Chat Completions form; no model was asked" in said
     assert said.count("“ scripted reply") == 5
+    assert "mara $ callslip inbox --state ../state" in said
+    assert re.search(r"mara \$ callslip approve appr_\w+ --yes", said)
+    assert "the worker did not pay: the bank counts nothing" in said
+    assert said.index("the worker did not pay") < said.index("the question says why") < said.index("$ callslip approve")
     assert "pay_invoice     by its probe: charge CH-0001" in said
+    assert "mara becomes lara" in said
+    assert re.search(r"exit code 5, and it names entry \d+", said)
     assert "parked      send_letter" in said
     assert "1 charge, EUR 1,840.00, settled by its probe" in said
     assert "\n  ✗" not in said
@@ -51,6 +60,10 @@ def test_every_claim_holds(tmp_path):
 @pytest.mark.parametrize(
     ("sabotage", "missed"),
     [
+        (
+            "no-keys",
+            "the worker did not pay: the bank counts nothing, nothing was dispatched (NOT SO: saw ((1, 184000)",
+        ),
         ("double-charge", "the bank counts one charge of EUR 1,840.00 (NOT SO: saw (2, 368000)"),
         ("lying-probe", "it was dispatched once: nothing was sent again (NOT SO: saw 2"),
     ],
@@ -94,3 +107,40 @@ def test_a_key_needs_a_terminal(tmp_path):
     done = demo(tmp_path, "--interactive")
     assert done.returncode == 2
     assert "--interactive needs a terminal" in done.stderr
+
+
+def test_the_viewer_approves_in_a_second_terminal_and_kills_with_a_key(tmp_path):
+    controller, terminal = pty.openpty()
+    environment = {**os.environ, "TMPDIR": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache"), "COLUMNS": "100"}
+    command = [sys.executable, "-m", "demo", "--seed", "7", "--interactive", "--pace", "0", "--no-color"]
+    process = subprocess.Popen(command, cwd=ROOT, env=environment, stdin=terminal, stdout=terminal, stderr=terminal)
+    os.close(terminal)
+    said, answered = "", None
+    try:
+        while (piece := read(controller)) is not None:
+            said += piece
+            if "Waiting for your answer" in said and answered is None:
+                line = re.search(r"^XDG_CONFIG_HOME=\S+ \S+ approve .*$", said, re.MULTILINE)[0].strip()
+                answered = subprocess.run(
+                    ["bash", "-c", f"{line} --yes"], cwd=tmp_path, capture_output=True, text=True, check=False
+                )
+                assert answered.returncode == 0, answered.stdout + answered.stderr
+            if said.count("Press any key") > said.count("✖ SIGKILL"):
+                os.write(controller, b"k")  # pressed again while it is not heard: a prompt drops what came before it
+        assert process.wait(100) == 0, said
+    finally:
+        process.kill()
+        process.wait()
+        os.close(controller)
+    assert said.count("Press any key") >= 2
+    assert "the signature is hers" in said
+
+
+def read(controller):
+    """What the terminal shows next, if anything; ``None`` once its program has ended."""
+    try:
+        return (
+            os.read(controller, 65536).decode(errors="replace") if select.select([controller], [], [], 0.5)[0] else ""
+        )
+    except OSError:
+        return None

@@ -89,6 +89,7 @@ def parsed(page: str) -> Document:
 def test_snippets_of_the_page_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state-home"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config-home"))
     document = parsed(page)
     for example in document.examples():
         example.evaluate()

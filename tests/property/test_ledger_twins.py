@@ -14,14 +14,15 @@ from callslip.errors import CallslipError
 from callslip.ledgers.memory import MemoryLedger
 from callslip.ledgers.sqlite import SqliteLedger
 from callslip.ports.ledger import Checkpoint
-from callslip.testing.suites.ledger import ME, OTHER, outside, owned, run, said, waiting
+from callslip.testing.suites.ledger import ME, OTHER, outside, owned, polled, run, said, waiting
 
 _SESSIONS = st.sampled_from(["a", "b"])
 _EVENTS = st.one_of(
     st.text(max_size=20).map(said),
     st.builds(run),
     st.sampled_from([RunEnded(status="finished"), RunEnded(status="waiting")]),
-    st.sampled_from(["w1", "w2", "w3"]).map(waiting),
+    st.builds(waiting, st.sampled_from(["w1", "w2", "w3"]), wake_at=st.none() | st.integers(0, 20)),
+    st.builds(polled, st.sampled_from(["w1", "w2", "w3"]), wake_at=st.integers(0, 20)),
     st.sampled_from(["w1", "w2", "w3"]).map(lambda wait: WaitClosed(wait_id=wait, how="resolved", actor="me")),
 )
 _NEAR = st.integers(-1, 1)
@@ -102,6 +103,12 @@ class Twins(RuleBasedStateMachine):
         if head is not None and after <= head.seq:
             self.ask("read", session, after=after, limit=limit)
             self.ask("raw", session, after=after, limit=limit)
+
+    @rule(session=st.none() | _SESSIONS, after=st.none() | st.integers(0, 20), at=st.none() | st.integers(0, 20))
+    def ask_what_changed_and_what_is_due(self, session, after, at):
+        self.ask("heads", session, changed_after=after, ready_at=at)
+        for wait in (None, "w1", "w4"):
+            self.ask("waits", session, wait_id=wait, due_at=at)
 
     @invariant()
     def everything_is_the_same(self):

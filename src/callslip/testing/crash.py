@@ -7,8 +7,8 @@
 The target is a function as ``callslip.testing.crash_scenario`` says; ``callslip.testing.crash_target`` is one to start
 from. Each run lives in a folder of its own: a victim is started and killed with SIGKILL, at a named failpoint or at a
 random instant, as often as the case says; then a last process brings the session to its end, and the log is held
-against the crash table and against the effects, which a process of its own has counted. SIGKILL does not test what
-fsync promises: ``callslip.testing.disk`` does.
+against the crash table and against the effects, which a process of its own has counted; and the audit against the log.
+SIGKILL does not test what fsync promises: ``callslip.testing.disk`` does.
 """
 
 from __future__ import annotations
@@ -31,9 +31,12 @@ from typing import Self
 
 import msgspec
 
-from callslip.build import LEDGER_FILE
+from callslip.audit.verify import verify
+from callslip.blobs.files import FileBlobs
+from callslip.build import AUDIT_FOLDER, LEDGER_FILE
 from callslip.core.event import Stored
 from callslip.ledgers.sqlite import SqliteLedger
+from callslip.runtime.redact import Redactor
 from callslip.testing.crash_verdict import Findings, examine
 from callslip.testing.crash_worker import BOUNDARIES, Done, Order
 from callslip.testing.effects import SENT, EffectCounter
@@ -221,7 +224,9 @@ class Harness:
         lines = (folder / "known").read_text().splitlines()
         known = {int(seq): text for seq, text in (line.split() for line in lines)}
         session, log = asyncio.run(_read(folder / "state" / LEDGER_FILE))
-        return examine(session, log, self._counter.world(world).arrivals(), known)
+        findings = examine(session, log, self._counter.world(world).arrivals(), known)
+        findings.faults += asyncio.run(_untold(folder / "state"))
+        return findings
 
     def _order(
         self, worker: subprocess.Popen[bytes], folder: Path, world: str, variant: str, kill: Kill | None
@@ -312,6 +317,16 @@ async def _read(path: Path) -> tuple[str, Sequence[Stored]]:
         return head.session, await ledger.read(head.session)
     finally:
         await ledger.aclose()
+
+
+async def _untold(state: Path) -> list[str]:
+    """What the audit does not tell, or not as the log does, now that all has come to rest."""
+    ledger = SqliteLedger(state / LEDGER_FILE)
+    try:
+        report = await verify(ledger, FileBlobs(state / "blobs"), state / AUDIT_FOLDER, Redactor(), anchors=[])
+    finally:
+        await ledger.aclose()
+    return [f"the audit: {found}" for found in (*(problem.message for problem in report.problems), *report.notices)]
 
 
 def _tail(folder: Path) -> str:

@@ -7,7 +7,7 @@ those that recover, and must give the same tools and the same scripted model eac
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, cast
 
@@ -44,6 +44,10 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     session: str = "crash"
     client: Callable[[Wait], Any] = lambda _: ANSWERED_BY_CLIENT
     """What the client submits for a call it owns."""
+    user: Callable[[Wait], str] = lambda _: "As you like."
+    """What the user answers to a question."""
+    revert: bool = False
+    """Whether its turn is undone once it is over."""
 
 
 Build = Callable[[Place], Scenario]
@@ -66,19 +70,38 @@ def load(file: Path, function: str) -> Build:
 async def drive_to_rest(scenario: Scenario, effects: Effects) -> None:
     """Begin the session or go on with it, and answer what it waits for, until its turn is over.
 
-    The operator's verdicts are true: they say what the effect counter says.
+    The approver approves. The operator's verdicts are true: they say what the effect counter says.
     """
     runtime, session = scenario.runtime, scenario.session
     run = await _begin(scenario)
     while run.status == "waiting":
-        for wait in run.waits:
-            if wait.kind is WaitKind.CLIENT:
-                await runtime.submit(wait.id, scenario.client(wait), effect=Effect.DONE)
-            elif wait.kind is WaitKind.PARKED:
-                await _verdict(scenario, wait, effects)
-            elif wait.kind is WaitKind.TIME and wait.wake_at is not None:
-                await anyio.sleep(max(0.0, (wait.wake_at - runtime.parts.clock.now()) / 1000))
+        await _answer(scenario, run.waits, effects)
         run = await runtime.resume(session)
+    while scenario.revert and (done := await runtime.revert(session)).status != "reverted":
+        await _answer(scenario, done.waits, effects)
+
+
+async def _answer(scenario: Scenario, waits: Iterable[Wait], effects: Effects) -> None:
+    runtime = scenario.runtime
+    for wait in waits:
+        if wait.kind is WaitKind.APPROVAL:
+            await _decide(runtime, wait)
+        elif wait.kind is WaitKind.CLIENT:
+            await runtime.submit(wait.id, scenario.client(wait), effect=Effect.DONE)
+        elif wait.kind is WaitKind.QUESTION:
+            await runtime.answer(wait.id, scenario.user(wait))
+        elif wait.kind is WaitKind.PARKED:
+            await _verdict(scenario, wait, effects)
+        elif wait.kind in {WaitKind.TIME, WaitKind.BACKGROUND} and wait.wake_at is not None:
+            await anyio.sleep(max(0.0, (wait.wake_at - runtime.parts.clock.now()) / 1000))
+
+
+async def _decide(runtime: Runtime, wait: Wait) -> None:
+    """Approve; an item named ``b`` only under another name."""
+    if wait.arguments.get("item") == "b":
+        await runtime.edit(wait.id, {**wait.arguments, "item": "b2"}, note="not that one")
+    else:
+        await runtime.approve(wait.id, note="checked")
 
 
 async def _begin(scenario: Scenario) -> Run:

@@ -35,7 +35,7 @@ def scenario(place: Place) -> Scenario:
         tools=[TOOLS[one](place.effects)],
         model=model,
         state=place.state,
-        policy={"dangerous": "allow"},
+        policy={"dangerous": "allow", "tool.approved": "ask"},
         limits=Limits(poll=0.02, grace=2.0),
     )
     return Scenario(runtime=runtime, text="Do it.", client=lambda _: {"data": "x" * BLOB_SIZE})
@@ -101,6 +101,15 @@ def _never_read(effects: Effects) -> Tool:
     return never_read
 
 
+def _approved(effects: Effects) -> Tool:
+    @tool(risk="write", recovery="never", local_effect=True)
+    async def approved(item: str, context: Context, size: int = 0) -> dict[str, Any]:
+        """Do something that a person must approve first."""
+        return _do(effects, context, "approved", item, size)
+
+    return approved
+
+
 def _client(_: Effects) -> Tool:
     @tool(risk="write", recovery="never", client_owned=True)
     def client(item: str, size: int = 0) -> dict[str, Any]:
@@ -117,5 +126,6 @@ TOOLS = {
     "never_write": _never_write,
     "never_read": _never_read,
     "client": _client,
+    "approved": _approved,
 }
 VARIANTS = tuple(TOOLS)

@@ -14,13 +14,18 @@ from typing import TypeVar
 
 import msgspec
 
-from callslip.core import fold
+from callslip.core import canon, fold
 from callslip.core.event import Event, Record, Stored
+from callslip.core.events.approval_decided import ApprovalDecided
+from callslip.core.events.approval_requested import ApprovalRequested
 from callslip.core.events.attempt_failed import AttemptFailed
+from callslip.core.events.background_polled import BackgroundPolled
+from callslip.core.events.background_started import BackgroundStarted
 from callslip.core.events.call_parked import CallParked
 from callslip.core.events.call_resolved import CallResolved
 from callslip.core.events.function_call import FunctionCall
 from callslip.core.events.function_response import FunctionResponse
+from callslip.core.events.revert_started import RevertStarted
 from callslip.core.events.run_ended import RunEnded
 from callslip.core.events.run_started import RunStarted
 from callslip.core.events.tool_dispatch import ToolDispatch
@@ -31,7 +36,12 @@ from callslip.errors import LogBroken
 from callslip.testing.effects import Arrival
 
 _MOST_ATTEMPTS = 5
-_OF_CALLS = (FunctionCall, ToolDispatch, AttemptFailed, FunctionResponse, CallParked, CallResolved)
+MUST_BE_APPROVED = "approved"
+"""A tool of this name must have an approval for each dispatch."""
+_OF_CALLS = (
+    FunctionCall, ToolDispatch, BackgroundStarted, BackgroundPolled, AttemptFailed, FunctionResponse, CallParked,
+    CallResolved,
+)  # fmt: skip
 Steps = list[tuple[int, Event]]
 T = TypeVar("T")
 
@@ -69,6 +79,9 @@ def examine(session: str, log: Sequence[Stored], arrivals: Sequence[Arrival], kn
         findings.faults.append("the session did not come to its end")
     calls = _by_call(log)
     findings.faults += _effects(calls, arrivals)
+    findings.faults += _approvals(log)
+    if any(isinstance(stored.record.event, RevertStarted) for stored in log):
+        findings.faults += _undone(calls, arrivals)
     taken = {(arrival.key, arrival.attempt) for arrival in arrivals}
     for position in _takeovers(log):
         for call_id, steps in calls.items():
@@ -120,6 +133,48 @@ def _effects(calls: Mapping[str, Steps], arrivals: Sequence[Arrival]) -> list[st
     return faults
 
 
+def _approvals(log: Sequence[Stored]) -> list[str]:
+    """What a person must approve took effect only on an approval given before, of these very arguments, and no
+    approval served two calls.
+    """
+    faults: list[str] = []
+    shown: dict[str, str] = {}
+    approved: dict[str, str] = {}
+    used: dict[str, str] = {}
+    for stored in log:
+        event = stored.record.event
+        if isinstance(event, ApprovalRequested):
+            shown[event.approval_id] = event.arguments_digest
+        elif isinstance(event, ApprovalDecided) and event.decision == "approved":
+            edited = event.edited
+            digest = shown[event.approval_id] if edited is None else canon.digest(bytes(edited.text))
+            approved[event.approval_id] = digest
+        elif isinstance(event, ToolDispatch) and event.approval:
+            if approved.get(event.approval) != event.arguments_digest:
+                faults.append(f"{event.tool} was dispatched on {event.approval}, which does not approve it")
+            if used.setdefault(event.approval, event.call_id) != event.call_id:
+                faults.append(f"{event.approval} served two calls")
+        elif isinstance(event, ToolDispatch) and event.tool == MUST_BE_APPROVED:
+            faults.append(f"{event.tool} was dispatched without an approval")
+    return faults
+
+
+def _undone(calls: Mapping[str, Steps], arrivals: Sequence[Arrival]) -> list[str]:
+    """Each call that took effect was undone, and no call twice, whichever calls undid it."""
+    keys: dict[str, set[str]] = {}
+    effective: list[str] = []
+    for call_id, steps in calls.items():
+        proposed, response = _last(steps, FunctionCall), _last(steps, FunctionResponse)
+        if proposed is not None and proposed.undoes:
+            dispatches = [event for _, event in steps if isinstance(event, ToolDispatch)]
+            keys.setdefault(proposed.undoes, set()).update(event.idempotency_key for event in dispatches)
+        elif response is not None and response.effect is Effect.DONE:
+            effective.append(call_id)
+    counts = Counter(arrival.key for arrival in arrivals)
+    times = {call_id: sum(counts[key] for key in keys.get(call_id, ())) for call_id in effective}
+    return [f"{call_id} was undone {many} times" for call_id, many in times.items() if many != 1]
+
+
 def _answer(steps: Steps, counts: Mapping[tuple[str, int], int]) -> list[str]:
     dispatch = _last(steps, ToolDispatch)
     response = _last(steps, FunctionResponse)
@@ -158,6 +213,8 @@ def _row(before: Steps, taken: set[tuple[str, int]]) -> tuple[str, set[str]]:
         return "no T1", {"dispatched", "refused"}
     if dispatch.client_owned:
         return "T1 only, client", {"settled"}
+    if any(isinstance(event, BackgroundStarted) and event.attempt == dispatch.attempt for _, event in before):
+        return "the job is known", {"the job asked after", "settled"}
     if isinstance(last, AttemptFailed) and last.effect is Effect.NONE:
         return "failed with no effect", {"dispatched", "settled", "refused"}
     if dispatch.recovery is Recovery.NEVER:
@@ -170,7 +227,8 @@ def _row(before: Steps, taken: set[tuple[str, int]]) -> tuple[str, set[str]]:
         return "T1 only, idempotent", {"dispatched" if isinstance(last, AttemptFailed) else "dispatched again"}
     happened = (dispatch.idempotency_key, dispatch.attempt) in taken
     row = f"T1 only, {dispatch.recovery}, {'happened' if happened else 'did not happen'}"
-    return row, {"settled"} if happened else {"did not happen"}
+    found = "the job found" if dispatch.background else "settled"
+    return row, {found} if happened else {"did not happen"}
 
 
 def _kind(after: Sequence[Event]) -> str:
@@ -182,6 +240,10 @@ def _kind(after: Sequence[Event]) -> str:
             if first.effect is Effect.NONE:
                 return "did not happen"
             return "dispatched again" if len(after) > 1 and isinstance(after[1], ToolDispatch) else "failed unclear"
+        case BackgroundStarted():
+            return "the job found"
+        case BackgroundPolled():
+            return "the job asked after"
         case FunctionResponse():
             return _kind_of_response(first)
         case CallParked():

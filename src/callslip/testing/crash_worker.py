@@ -29,7 +29,7 @@ from callslip.testing.crash_scenario import Build, Place, drive_to_rest, load
 from callslip.testing.crash_verdict import fingerprint
 from callslip.testing.effects import SENT, Effects
 
-BOUNDARIES = (*failpoint.NAMES, SENT)
+BOUNDARIES = (*failpoint.NAMES, *failpoint.AUDIT, SENT)
 """Every instant by name, in the order in which one call meets them; the last one is the tests' own."""
 _COUNT = struct.Struct("<H")
 _SIZE = 4096

@@ -63,6 +63,7 @@ class FakeTool:
             **declared,
         )
         self.version = self.spec.version
+        self.identity = "fake:" + self.spec.name
 
     def check(self, arguments: Mapping[str, Any]) -> str | None:
         return None

@@ -102,7 +102,7 @@ ANSI = "\x1b"
 
 
 class Project:
-    """A project in a folder, and the command line in it."""
+    """A project in a folder, accepted as it is, and the command line in it."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -112,12 +112,22 @@ class Project:
 
     def configure(self, text='app = "app.py:rt"\n'):
         (self.folder / "callslip.toml").write_text(text + ('state = "state"\n' if "state" not in text else ""))
+        self("trust", "--yes", code=None)  # what can't be accepted is for the test to find out
+
+    def write(self, name, text):
+        """A file of the project, accepted."""
+        (self.folder / name).write_text(text)
+        self.accept()
+
+    def accept(self, *words):
+        self("trust", "--yes", *words)
 
     def __call__(self, *words, code=0, text=None):
+        forget(self.folder)  # as a process of its own would begin
         result = CliRunner().invoke(cli, [*words, "--project", str(self.folder)], input=text)
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
-        assert result.exit_code == code, (result.exit_code, result.output)
+        assert code in {None, result.exit_code}, (result.exit_code, result.output)
         assert "Traceback" not in result.output or "--debug" in words
         return result
 
@@ -165,20 +175,28 @@ class Project:
         return rows
 
 
+def forget(folder):
+    """Drop the modules that came from below the folder."""
+    for name, module in list(sys.modules.items()):
+        if str(getattr(module, "__file__", "")).startswith(str(folder)):
+            del sys.modules[name]
+
+
 @pytest.fixture
 def project(tmp_path, monkeypatch):
     for name in ("CALLSLIP_STATE", "OPENAI_BASE_URL", "OPENAI_API_KEY", "NO_COLOR", "CALLSLIP_OWNER"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "xdg"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     folder = tmp_path / "project"
     folder.mkdir()
     monkeypatch.chdir(folder)
-    path, modules = list(sys.path), set(sys.modules)
+    before = [(places, list(places)) for places in (sys.path, sys.meta_path, sys.path_hooks)]
     yield Project(folder)
-    sys.path[:] = path
-    for name in set(sys.modules) - modules:
-        if str(getattr(sys.modules[name], "__file__", "")).startswith(str(tmp_path)):
-            del sys.modules[name]
+    for places, were in before:
+        places[:] = were
+    sys.path_importer_cache.clear()
+    forget(tmp_path)
 
 
 @pytest.fixture

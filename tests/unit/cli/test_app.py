@@ -47,12 +47,13 @@ def test_a_module_puts_the_project_on_the_path_and_a_file_does_not(project):
     ],
 )
 def test_what_is_wrong_with_an_application_is_said_in_a_sentence(project, name, told):
-    (project.folder / "raises.py").write_text("x = 1\n1 / 0\n")
-    (project.folder / "syntax.py").write_text("def (:\n")
-    (project.folder / "imports.py").write_text("import a_module_that_is_not_there\n")
-    (project.folder / "leaves.py").write_text("raise SystemExit(9)\n")
-    (project.folder / "refuses.py").write_text(
-        "from callslip import Runtime, tool\n@tool\ndef a(): ...\nrt = Runtime(tools=[a, a])\nrt.catalogue\n"
+    project.write("raises.py", "x = 1\n1 / 0\n")
+    project.write("syntax.py", "def (:\n")
+    project.write("imports.py", "import a_module_that_is_not_there\n")
+    project.write("leaves.py", "raise SystemExit(9)\n")
+    project.write(
+        "refuses.py",
+        "from callslip import Runtime, tool\n@tool\ndef a(): ...\nrt = Runtime(tools=[a, a])\nrt.catalogue\n",
     )
     result = project("tools", "--app", name, code=2)
     assert told in result.stderr
@@ -61,28 +62,31 @@ def test_what_is_wrong_with_an_application_is_said_in_a_sentence(project, name, 
 
 
 def test_the_workspace_is_never_importable(project, monkeypatch):
-    project.configure('app = "app:rt"\nworkspace = "."\n')
+    project.configure('app = "app:rt"\nworkspace = "."\nstate = "../state"\n')
     monkeypatch.syspath_prepend(str(project.folder))
     result = project("tools", code=2)
     assert "lies in the workspace" in result.stderr
     assert str(project.folder) not in sys.path
+    project.accept("--app", "app.py:rt")
     project("tools", "--app", "app.py:rt")  # by its file it can be read
     assert str(project.folder) not in sys.path
 
 
 def test_a_workspace_that_the_application_chooses_leaves_the_path_too(project):
-    (project.folder / "own.py").write_text(
-        "from pathlib import Path\nfrom callslip import Runtime\nrt = Runtime(workspace=Path(__file__).parent)\n"
+    project.write(
+        "own.py",
+        "from pathlib import Path\nfrom callslip import Runtime\nrt = Runtime(workspace=Path(__file__).parent)\n",
     )
     load(project, "tools", app="own:rt")
     assert str(project.folder) not in sys.path
 
 
 def test_the_application_goes_before_the_file_and_the_command_line_before_both(project, tmp_path):
-    (project.folder / "own.py").write_text(
+    project.write(
+        "own.py",
         "from callslip import Runtime\nfrom callslip.runtime.parts import Limits\n"
         f"rt = Runtime(state={str(tmp_path / 'mine')!r}, system='app', policy={{'write': 'deny'}},"
-        " limits=Limits(steps_per_turn=3))\n"
+        " limits=Limits(steps_per_turn=3))\n",
     )
     project.configure(
         'app = "own.py:rt"\nsystem = "file"\nmodel = "openai:x"\n'
@@ -93,6 +97,7 @@ def test_the_application_goes_before_the_file_and_the_command_line_before_both(p
     assert own.decisions == {"write": "deny"}
     assert (own.system, own.limits.steps_per_turn) == ("app", 3)
     assert own.model.name.endswith(":x")
+    project.accept("--state", str(tmp_path / "typed"))
     given = load(project, state=tmp_path / "typed").settings
     assert given.state == tmp_path / "typed"
 
@@ -129,7 +134,7 @@ def test_driving_with_nothing_says_what_to_do(project):
     for words in (("run", "hello"), ("resume", "s"), ("tools",)):
         result = project(*words, code=2)
         assert "callslip init" in result.stderr
-    assert not project.state.exists()
+    assert not (project.state / "ledger.db").exists()
 
 
 def test_a_recorded_model_lies_beside_the_file_that_names_it(project, monkeypatch):
@@ -143,18 +148,18 @@ def test_a_model_that_cant_be_built(project):
 
 
 @pytest.mark.parametrize("words", [("sessions",), ("waits",), ("verify",), ("doctor",)])
-def test_looking_makes_no_state_folder(project, words):
+def test_looking_makes_no_log(project, words):
     for configuration in ("", 'app = "app.py:rt"\n'):
         project.configure(configuration)
         project(*words, code=1 if words == ("doctor",) and not configuration else 0)
-        assert not project.state.exists()
+        assert not (project.state / "ledger.db").exists()
 
 
 def test_looking_needs_no_application_and_with_state_named_not_even_a_working_one(project):
     project("run", "hello", "--session", "s")
     project.configure("")
     assert "s " in project("sessions").stdout
-    (project.folder / "app.py").write_text("1 / 0\n")
+    project.write("app.py", "1 / 0\n")
     project.configure()
     assert "ZeroDivisionError" in project("sessions", code=2).stderr
     assert "s " in project("sessions", "--state", str(project.state)).stdout
@@ -171,7 +176,8 @@ def test_a_project_that_is_not_there(project):
 
 def test_a_setting_that_means_nothing(project):
     project.configure('appp = "app.py:rt"\n')
-    assert "appp" in project("sessions", code=2).stderr
+    assert "appp" in project("trust", code=2).stderr
+    assert "callslip.toml (changed)" in project("run", "hello", code=5).stderr
 
 
 def test_commands_for_the_user_to_copy_reach_the_same_project(project):

@@ -28,30 +28,33 @@ def test_all_is_well(project):
         "application",
     ):
         assert checks[name][0] == "ok", checks[name]
-    assert "format 1" in checks["log"][1]
+    assert "format 2" in checks["log"][1]
     assert "mode 0700" in checks["state folder"][1]
     assert checks["tool pay"][1].startswith("schema valid, executor Tool bound, handshake version ")
-    assert "none can be asked for in this version; dangerous tools are refused: erase_all" in checks["approvals"][1]
+    assert checks["approvals"] == ("ok", "a person is asked about: erase_all")
+    assert checks["trust"][0] == "warn"
+    assert "approvals advisory" in checks["trust"][1]
     text = project("doctor").stdout
     assert text.rstrip().endswith("Nothing is wrong.")
 
 
 @pytest.mark.requirement("SPEC-03")
 def test_an_empty_registry_says_what_is_missing(project):
-    (project.folder / "none.py").write_text("from callslip import Runtime\nrt = Runtime()\n")
+    project.write("none.py", "from callslip import Runtime\nrt = Runtime()\n")
     level, detail = found(project, "--app", "none.py:rt", code=1)["tools"]
     assert (level, "registry is empty" in detail) == ("bad", True)
 
 
 @pytest.mark.requirement("SPEC-03")
 def test_a_half_loaded_registry_says_which_and_what(project):
-    (project.folder / "half.py").write_text(
+    project.write(
+        "half.py",
         "from callslip import Runtime, tool\n"
         "def plain(x: int): ...\n"
         "@tool(risk='read', input_schema={'type': 'nonsense'})\ndef wrong(): ...\n"
         "@tool(risk='read', examples=[{'x': 'no'}])\ndef odd(x: int): ...\n"
         "@tool(risk='read')\ndef good(): ...\n"
-        "rt = Runtime(tools=[plain, wrong, odd, good, good])\n"
+        "rt = Runtime(tools=[plain, wrong, odd, good, good])\n",
     )
     result = project("doctor", "--app", "half.py:rt", code=1)
     assert "number 1, plain, is only half a tool" in result.stdout
@@ -64,10 +67,10 @@ def test_a_half_loaded_registry_says_which_and_what(project):
 
 
 def test_an_application_that_cant_be_loaded(project):
-    (project.folder / "app.py").write_text("1 / 0\n")
+    project.write("app.py", "1 / 0\n")
     checks = found(project, code=1)
     assert "ZeroDivisionError" in checks["application"][1]
-    assert checks["state folder"][0] == "warn"
+    assert checks["log"] == ("ok", "none yet")
 
 
 def test_no_application_and_settings_that_mean_nothing(project):

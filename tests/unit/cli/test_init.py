@@ -1,9 +1,12 @@
 import json
+import re
 
 import pytest
 from click.testing import CliRunner
 
 from callslip.cli.main import cli
+from callslip.config import load_config
+from callslip.policies.by_risk import RiskPolicy
 
 
 @pytest.fixture
@@ -47,3 +50,16 @@ def test_elsewhere(call, tmp_path):
     written = json.loads(call("init", "--project", str(tmp_path / "other"), "--json").stdout)["written"]
     assert written == [str(tmp_path / "other" / "callslip.toml"), str(tmp_path / "other" / "app.py")]
     assert "no folder" in call("init", "--project", "gone", code=2).stderr
+
+
+def test_what_its_comments_suggest_can_be_said(call, tmp_path):
+    call("init")
+    file = tmp_path / "new" / "callslip.toml"
+    file.write_text(re.sub(r"^# (?=\w+ = |\[|\")", "", file.read_text(), flags=re.MULTILINE))
+    config = load_config(file.parent)
+    assert config.policy["tool.add_note"] == "ask"
+    assert config.limits.approval_expires
+    assert config.audit.anchor
+    assert config.notify
+    assert config.workspace == "files"
+    assert RiskPolicy(config.policy)

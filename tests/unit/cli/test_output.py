@@ -102,9 +102,7 @@ def test_nohup_means_what_it_says(project):
 
 @pytest.mark.parametrize("words", [(), ("--json",)])
 def test_ctrl_c_before_anything_was_started_is_a_sentence(project, words):
-    (project.folder / "slow.py").write_text(
-        "import time\nfrom pathlib import Path\nPath('importing').touch()\ntime.sleep(60)\n"
-    )
+    project.write("slow.py", "import time\nfrom pathlib import Path\nPath('importing').touch()\ntime.sleep(60)\n")
     process = project.start("run", "x", "--app", "slow.py:rt", *words)
     project.until("importing")
     process.send_signal(signal.SIGINT)
@@ -150,7 +148,7 @@ SLOW_MODEL = (
 
 def test_a_model_that_hangs_is_told_of(project, monkeypatch):
     monkeypatch.setattr(asking, "TICK", 0.05)
-    (project.folder / "slow.py").write_text(SLOW_MODEL)
+    project.write("slow.py", SLOW_MODEL)
     assert "asking" not in project("run", "x", "--session", "s", "--app", "slow.py:rt").stderr
     monkeypatch.setattr(live, "_LATE", 0)
     result = project("run", "x", "--session", "s", "--app", "slow.py:rt")
@@ -168,7 +166,7 @@ def test_on_a_terminal_the_seconds_count(project, capsys):
         "import sys; from callslip.cli import asking; asking.TICK = 0.05;"
         "from callslip.cli.main import main; sys.argv = ['callslip', 'run', 'x', '--app', 'slow.py:rt']; main()"
     )
-    (project.folder / "slow.py").write_text(SLOW_MODEL)
+    project.write("slow.py", SLOW_MODEL)
     process = subprocess.Popen(
         [sys.executable, "-c", script], cwd=project.folder, stdout=subprocess.PIPE, stderr=slave, text=True
     )
@@ -240,7 +238,7 @@ FAILING = (
 
 
 def test_what_a_failed_attempt_said_is_shown_to_the_operator(project):
-    (project.folder / "own.py").write_text(FAILING)
+    project.write("own.py", FAILING)
     words = ("--app", "own:rt")
     told = "TimeoutError: no \\x1b[31m answer"
     result = project("run", "call book\ncall look", "--session", "s", *words, code=3)

@@ -120,7 +120,7 @@ def test_after_kill_9_nothing_is_repeated_and_a_person_decides(killed):
         assert told in project("resolve", wait["id"], *words, code=2).stderr
     told = project("resolve", wait["id"], "happened", "--reason", "saw it go", "--result", '"went"')
     assert "callslip resume s" in told.stdout
-    assert "No wait" in project("resolve", wait["id"], "give-up", "--reason", "x", code=2).stderr
+    assert "was resolved by" in project("resolve", wait["id"], "give-up", "--reason", "x", code=2).stderr
     assert project("resume", "s").stdout == "all done\n"
     assert project.effects() == ["wait_long"]
     shown = project("show", "s").stdout
@@ -206,11 +206,12 @@ def test_ctrl_c_before_anything_began(project):
 
 
 def test_a_given_up_thread_does_not_hold_the_process(project):
-    (project.folder / "stuck.py").write_text(
+    project.write(
+        "stuck.py",
         "import time, app\nfrom callslip import Runtime, tool\n"
         "@tool(risk='read', timeout=0.2)\ndef hang() -> str:\n    time.sleep(600)\n"
         "rt = Runtime(tools=[hang], model=app.Scripted([app.obey] * 9))\n"
-        "from callslip.runtime.parts import Limits\nrt.configure(limits=Limits(grace=0.1))\n"
+        "from callslip.runtime.parts import Limits\nrt.configure(limits=Limits(grace=0.1))\n",
     )
     process = project.start("run", "call hang", "--session", "s", "--app", "stuck:rt")
     out, err = project.finish(process, 0)
@@ -236,15 +237,21 @@ def test_a_folder_that_others_may_open_is_refused(project):
 
 @pytest.mark.requirement("GATE-09")
 def test_state_inside_the_workspace_is_refused(project):
-    (project.folder / "callslip.toml").write_text('app = "app.py:rt"\nworkspace = "."\nstate = "state"\n')
+    project.configure('app = "app.py:rt"\nworkspace = "."\nstate = "state"\n')
+    assert "a tool could forge the log" in project("trust", "--yes", code=5).stderr
+    project.configure('app = "own.py:rt"\n')
+    project.write(
+        "own.py",
+        "from callslip import Runtime\nfrom callslip.providers.scripted import Scripted\n"
+        "rt = Runtime(workspace='.', state='state', model=Scripted(['x']))\n",
+    )
     assert "a tool could forge the log" in project("run", "x", code=5).stderr
-    project.state.mkdir(mode=0o700)
     assert "✗ state folder" in project("doctor", code=1).stdout
 
 
 def test_a_state_folder_that_cant_be_made(project):
     (project.folder / "file").write_text("")
-    assert "can't be made" in project("run", "x", "--state", "file/state", code=5).stderr
+    assert "can't be made" in project("trust", "--yes", "--state", "file/state", code=5).stderr
 
 
 @pytest.fixture

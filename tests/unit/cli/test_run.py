@@ -97,7 +97,7 @@ def test_a_client_submits_and_the_session_goes_on(project):
     (project.folder / "r.json").write_text('{"signed": 12345678901234567890}')
     told = project("submit", wait["id"], "--result-file", "r.json")
     assert "callslip resume s" in told.stdout
-    assert "No wait" in project("submit", wait["id"], "--result", "1", code=2).stderr
+    assert "was submitted by" in project("submit", wait["id"], "--result", "1", code=2).stderr
     assert project("resume", "s").stdout == "all done\n"
     shown = project.json("show", "s")
     (response,) = [
@@ -133,7 +133,7 @@ def test_another_workspace_is_accepted_by_a_person(project):
 
 
 def test_steps_used_up_is_a_stop_with_exit_code_7(project):
-    (project.folder / "callslip.toml").write_text('app = "app.py:rt"\nstate = "state"\n[limits]\nsteps_per_turn = 1\n')
+    project.configure('app = "app.py:rt"\nstate = "state"\n[limits]\nsteps_per_turn = 1\n')
     result = project("run", 'call pay {"amount": 3}', "--session", "s", code=7)
     assert "stopped it used its 1 steps" in result.stderr
     assert project("resume", "s").stdout == "all done\n"
@@ -141,8 +141,9 @@ def test_steps_used_up_is_a_stop_with_exit_code_7(project):
 
 
 def test_a_model_that_gives_nothing_exits_with_6_and_can_be_resumed(project):
-    (project.folder / "dumb.py").write_text(
-        "from callslip import Runtime\nfrom callslip.providers.scripted import Scripted\nrt = Runtime(model=Scripted([]))\n"
+    project.write(
+        "dumb.py",
+        "from callslip import Runtime\nfrom callslip.providers.scripted import Scripted\nrt = Runtime(model=Scripted([]))\n",
     )
     result = project("run", "hello", "--session", "s", "--app", "dumb.py:rt", code=6)
     assert "can be resumed" in result.stderr
@@ -152,8 +153,21 @@ def test_a_model_that_gives_nothing_exits_with_6_and_can_be_resumed(project):
 
 
 def test_a_refused_call_says_why(project):
+    project.configure('app = "app.py:rt"\nstate = "state"\n[policy]\ndangerous = "deny"\n')
     result = project("run", "call erase_all", "--session", "s")
     assert "✗ erase_all        refused    permission_denied" in result.stderr
+
+
+@pytest.mark.requirement("APPR-01")
+def test_a_call_that_must_be_asked_about_waits_and_says_how_to_answer(project):
+    result = project("run", "call erase_all", "--session", "s", code=3)
+    assert "‖ erase_all        asks       by risk.dangerous" in result.stderr
+    wait = next(word for word in result.stderr.split() if word.startswith("appr_"))
+    assert f"callslip approve {wait}" in result.stderr
+    project("deny", wait, "--reason", "never")
+    result = project("resume", "s")
+    assert "✗ erase_all        refused    permission_denied (approval_denied)" in result.stderr
+    assert "never" in result.stderr
 
 
 def test_hostile_text_is_shown_and_not_rendered(project):
@@ -198,8 +212,8 @@ def stop_again(project):
 
 
 def test_the_applications_own_watch_is_told_too(project):
-    (project.folder / "own.py").write_text(
-        "import app\nrt = app.made()\nrt.configure(watch=lambda event: app.note(type(event).__name__))\n"
+    project.write(
+        "own.py", "import app\nrt = app.made()\nrt.configure(watch=lambda event: app.note(type(event).__name__))\n"
     )
     project("run", "hello", "--session", "s", "--app", "own:rt")
     assert "Recorded" in project.effects()
@@ -207,12 +221,13 @@ def test_the_applications_own_watch_is_told_too(project):
 
 @pytest.mark.requirement("RSLT-06")
 def test_progress_and_pieces_are_for_eyes_only(project):
-    (project.folder / "own.py").write_text(
+    project.write(
+        "own.py",
         "import app\nfrom callslip import Context, Runtime, tool\n"
         "@tool(risk='read')\n"
         "def load(context: Context) -> int:\n"
         "    context.progress('half way', 0.5)\n    context.partial('piece')\n    return 1\n"
-        "rt = Runtime(tools=[load], model=app.Scripted([app.obey] * 9))\n"
+        "rt = Runtime(tools=[load], model=app.Scripted([app.obey] * 9))\n",
     )
     project("run", "call load", "--session", "s", "--app", "own:rt")
     lines = project.lines("run", "call load", "--session", "t", "--app", "own:rt")

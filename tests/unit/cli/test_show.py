@@ -1,9 +1,14 @@
 import re
 
+import msgspec
 import pytest
 
+from callslip.cli.live import LiveView
 from callslip.cli.timeline import Timeline
 from callslip.core.event import Record, Stored
+from callslip.core.events.approval_decided import ApprovalDecided
+from callslip.core.events.approval_expired import ApprovalExpired
+from callslip.core.events.approval_requested import ApprovalRequested
 from callslip.core.events.attempt_failed import AttemptFailed
 from callslip.core.events.call_parked import CallParked
 from callslip.core.events.call_resolved import CallResolved
@@ -12,15 +17,18 @@ from callslip.core.events.function_response import FunctionResponse
 from callslip.core.events.late_outcome import LateOutcome
 from callslip.core.events.run_started import RunStarted
 from callslip.core.events.session_started import WorkspaceIdentity
-from callslip.core.events.tool_dispatch import ToolDispatch
+from callslip.core.events.tool_dispatch import Evidence, ToolDispatch
 from callslip.core.events.wait_closed import WaitClosed
 from callslip.core.events.wait_opened import WaitOpened
 from callslip.core.payload import inline
+from callslip.core.principal import Proof
 from callslip.core.result import Effect, Status
 from callslip.core.wait import WaitKind
+from callslip.runtime.live import Recorded
 
 
 def test_each_record_is_a_line_in_the_order_of_the_log(project):
+    project.configure('app = "app.py:rt"\nstate = "state"\n[policy]\ndangerous = "deny"\n')
     project("run", 'call find_thing {"name": "x"}\ncall erase_all', "--session", "s")
     lines = project("show", "s").stdout.splitlines()
     assert lines[0].startswith("s  finished  ")
@@ -113,6 +121,76 @@ def test_a_parked_call_its_verdict_and_a_late_outcome():
     assert "succeeded" in details[7]
     assert "failed: boom" in details[8]
     assert details[9] == "success, effect done, cut for the model; by the verdict in record 6"
+
+
+ASKED = ApprovalRequested(
+    call_id="c", approval_id="appr_1", binding="b", tool="pay", tool_version="v", executor="x", arguments=inline(b"{}"),
+    arguments_digest="", requester="ada", rules=("risk.dangerous", "tool.pay"), reason="so it is set", schema=inline(b"{}"),
+)  # fmt: skip
+
+
+def decided(word="approved", *, principal="bob", signature="", behalf="", **more):
+    proof = Proof(principal=principal, signature=signature, on_behalf_of=behalf)
+    return ApprovalDecided(call_id="c", approval_id="appr_1", binding="b", decision=word, proof=proof, **more)
+
+
+@pytest.mark.requirement("APPR-07")
+def test_a_question_and_what_people_say_to_it():
+    evidence = Evidence(target="file:x", before="1", after="2")
+    lines = tell(
+        PROPOSED,
+        ASKED,
+        msgspec.structs.replace(ASKED, rules=(), approvers=2, evidence=evidence, again=("file:x has changed since",)),
+        decided(signature="s", via="cli"),
+        decided(signature="s", behalf="ada", via="http", reason="looked"),
+        decided(edited=inline(b'{"a":1}'), changes=("a: 2 → 1", "b: removed"), via="api", grant="grant_1"),
+        decided("denied", reason="too much", via="cli"),
+        ApprovalExpired(call_id="c", approval_id="appr_1"),
+    )
+    assert {line.subject for line in lines} == {"pay"}
+    assert [(line.mark, line.deed, line.detail) for line in lines[1:]] == [
+        ("wait", "asks", "appr_1, by risk.dangerous and tool.pay"),
+        (
+            "wait",
+            "asks",
+            "appr_1, so it is set, 2 people must approve, target file:x, again: file:x has changed since",
+        ),
+        ("ok", "approved", "by bob"),
+        ("ok", "approved", "by bob, for ada, over HTTP: looked"),
+        ("ok", "edited", "by bob, over the API, unsigned, with grant grant_1; changed a: 2 → 1; b: removed"),
+        ("bad", "denied", "by bob, unsigned: too much"),
+        ("warn", "expired", "nobody answered appr_1 in time; it was not denied"),
+    ]
+    assert ", expires " in tell(msgspec.structs.replace(ASKED, expires_at=1))[0].detail
+
+
+@pytest.mark.requirement("APPR-02")
+def test_what_a_dispatch_rests_on():
+    for approval, told in (("appr_1", ", on approval appr_1"), ("grant_1", ", on grant grant_1"), ("", "")):
+        (line,) = tell(msgspec.structs.replace(dispatch(), approval=approval, client_owned=False))
+        assert line.detail.startswith(f"attempt 1, risk write, recovery never{told}, rules")
+
+
+@pytest.mark.requirement("APPR-01")
+def test_the_same_live(capsys):
+    view = LiveView(as_json=False)
+    events = [
+        ASKED,
+        decided("denied", reason="no"),
+        decided(edited=inline(b"{}"), changes=("a: 2 → 1",)),
+        ApprovalExpired(call_id="c", approval_id="appr_1"),
+    ]
+    view(Recorded(session="s", seq=1, record=Record(at=1, by="own", epoch=1, event=PROPOSED, run="run")))
+    for seq, event in enumerate(events, 2):
+        view(Recorded(session="s", seq=seq, record=Record(at=1, by="own", epoch=1, event=event, run="run")))
+    told = capsys.readouterr().err
+    for line in (
+        "‖ pay              asks       by risk.dangerous and tool.pay",
+        "✗ pay              denied     by bob, over the API, unsigned: no",
+        "✓ pay              edited     by bob, over the API, unsigned; changed a: 2 → 1",
+        "! pay              expired    nobody answered in time",
+    ):
+        assert line in told
 
 
 @pytest.mark.parametrize(

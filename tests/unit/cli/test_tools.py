@@ -35,12 +35,13 @@ def test_advice(project):
 
 
 def test_hidden_deferred_and_nothing_to_say(project):
-    (project.folder / "own.py").write_text(
+    project.write(
+        "own.py",
         "from callslip import Runtime, tool\n"
         "@tool(callable_from=('program',))\ndef inner(): ...\n"
         "@tool(deferred=True)\ndef rare(): ...\n"
         "@tool(risk='read')\ndef list_invoices() -> str:\n    '''List all invoices.'''\n"
-        "rt = Runtime(tools=[inner, rare, list_invoices])\nempty = Runtime()\n"
+        "rt = Runtime(tools=[inner, rare, list_invoices])\nempty = Runtime()\n",
     )
     seen = {one["name"]: one["visibility"] for one in project.json("tools", "--app", "own.py:rt")["tools"]}
     assert seen == {"inner": "hidden", "rare": "deferred", "list_invoices": "shown"}

@@ -167,7 +167,7 @@ class TestWhatIsKnown:
         here = WorkspaceIdentity(path="/", device=1, inode=2)
         made.add(RunStarted(owner="o", host="h", boot="b", process=1, workspace=here))
         state = made.state()
-        assert (state.workspace_accepted, state.workspace) == (False, here)
+        assert (state.workspace_accepted, state.workspace) == (None, here)
 
     def test_a_new_run_sees_the_owner_before_it_as_ended_unless_something_of_it_still_runs(self):
         made = log("t").dispatch().crash(ended="still_running")

@@ -20,8 +20,9 @@ class TestDeclaration:
         assert set(ToolSpec.__struct_fields__) == {
             "name", "category", "tags", "description", "when_not", "input_schema", "output_schema", "examples", "tag",
             "risk", "timeout_ms", "quiet_ms", "local_effect", "recovery", "callable_from", "requires", "claims",
-            "allowed_paths", "allowed_hosts", "identity_arguments", "untrusted_fields", "sandbox", "deferred",
-            "client_owned", "fallback", "compensation",
+            "allowed_paths", "allowed_hosts", "identity_arguments", "secret_arguments", "untrusted_fields", "sandbox", "deferred",
+            "client_owned", "asks_user", "background", "background_timeout_ms", "poll_after_ms", "fallback",
+            "compensation",
         }  # fmt: skip
 
 
@@ -33,7 +34,8 @@ class TestVersion:
             {"description": "Finds one."}, {"when_not": "For customers."}, {"input_schema": {"type": "object", "a": 1}},
             {"output_schema": {"type": "string"}}, {"tag": "2"}, {"risk": Risk.READ}, {"recovery": Recovery.PROBE},
             {"quiet_ms": 1}, {"local_effect": True}, {"callable_from": ("model", "program")}, {"requires": ("x",)},
-            {"claims": ("file:{path}",)}, {"allowed_paths": ("a",)}, {"allowed_hosts": ("h",)}, {"client_owned": True},
+            {"claims": ("file:{path}",)}, {"allowed_paths": ("a",)}, {"allowed_hosts": ("h",)}, {"secret_arguments": ("token",)}, {"client_owned": True},
+            {"asks_user": True}, {"background": True},
             {"identity_arguments": ("to",)}, {"untrusted_fields": ()}, {"sandbox": "process"}, {"name": "find_orders"},
         ],
         ids=lambda change: next(iter(change)),

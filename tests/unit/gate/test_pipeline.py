@@ -61,7 +61,7 @@ class TestTheOrder:
         policy = Policy()
         passed = ask("find_order", ' {"number": 7.0} ', policy=policy)
         assert isinstance(passed, Passed)
-        assert (passed.arguments.value, passed.arguments.text, passed.rules) == (
+        assert (passed.arguments.value, passed.arguments.text, passed.verdict.rules) == (
             {"number": 7}, b'{"number":7}', ("rule-7",),
         )  # fmt: skip
         (question,) = policy.asked
@@ -108,24 +108,32 @@ class TestRequiredCalls:
 @pytest.mark.requirement("GATE-01")
 class TestPolicy:
     @pytest.mark.parametrize(
-        ("decisions", "name", "arguments", "code"),
+        ("decisions", "name", "arguments", "said"),
         [
-            ({}, "find_order", '{"number":1}', None),
-            ({}, "deliver", '{"day":"monday"}', None),
-            ({}, "erase", "{}", "approval_unavailable"),
-            ({"dangerous": "allow"}, "erase", "{}", None),
+            ({}, "find_order", '{"number":1}', "allow"),
+            ({}, "deliver", '{"day":"monday"}', "allow"),
+            ({}, "erase", "{}", "ask"),
+            ({"dangerous": "allow"}, "erase", "{}", "allow"),
+            ({"tool.erase": "allow"}, "erase", "{}", "allow"),
+            ({"dangerous": "allow", "tool.erase": "ask_two"}, "erase", "{}", "ask"),
+            ({"dangerous": "ask", "tool.other": "allow"}, "erase", "{}", "ask"),
             ({"dangerous": "deny"}, "erase", "{}", "policy_denied"),
-            ({"read": "ask"}, "find_order", '{"number":1}', "approval_unavailable"),
+            ({"read": "ask"}, "find_order", '{"number":1}', "ask"),
             ({"write": "deny"}, "deliver", '{"day":"monday"}', "policy_denied"),
         ],
     )
-    def test_one_decision_for_each_risk(self, ask, decisions, name, arguments, code):
+    def test_one_decision_for_each_risk_and_tool(self, ask, decisions, name, arguments, said):
         result = ask(name, arguments, policy=RiskPolicy(decisions))
-        assert getattr(result, "code", None) == code
+        assert (result.verdict.decision if isinstance(result, Passed) else result.code) == said
+
+    def test_how_many_people_must_approve(self, ask):
+        assert ask("erase", policy=RiskPolicy({"tool.erase": "ask_two"})).verdict.approvers == 2
+        assert ask("erase", policy=RiskPolicy()).verdict.approvers == 1
 
     def test_the_rules_that_decided_are_named_whatever_they_decide(self, ask):
         for decision in ("allow", "ask", "deny"):
-            assert ask("erase", policy=Policy(decision)).rules == ("rule-7",)
+            result = ask("erase", policy=Policy(decision))
+            assert (result.verdict.rules if isinstance(result, Passed) else result.rules) == ("rule-7",)
 
     @pytest.mark.requirement("GATE-07")
     def test_a_denial_says_why_and_not_to_try_again(self, ask):
@@ -142,7 +150,9 @@ class TestPolicy:
         assert refusal.status is Status.PERMISSION_DENIED
         assert "10.0.0.1" not in refusal.message
 
-    @pytest.mark.parametrize("decisions", [{"raed": "allow"}, {"read": "maybe"}, {"read": True}])
+    @pytest.mark.parametrize(
+        "decisions", [{"raed": "allow"}, {"read": "maybe"}, {"read": True}, {"tool.": "ask"}, {"tool.x": "no"}]
+    )
     def test_a_setting_that_means_nothing_refuses_the_start(self, decisions):
         with pytest.raises(ConfigError, match="Nothing was started"):
             RiskPolicy(decisions)

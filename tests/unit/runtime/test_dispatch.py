@@ -12,7 +12,7 @@ from callslip.core.events.attempt_failed import AttemptFailed
 from callslip.core.events.function_response import FunctionResponse
 from callslip.core.events.tool_dispatch import ToolDispatch
 from callslip.core.result import Effect, Status
-from callslip.errors import LedgerUnavailable, NotFound, StepConflict, StillWaiting, UsageError
+from callslip.errors import LedgerUnavailable, StepConflict, StillWaiting, UsageError, WaitConflict
 from callslip.ledgers.memory import MemoryLedger
 
 pytestmark = pytest.mark.anyio
@@ -44,7 +44,6 @@ class TestOnlyThroughTheGates:
             ("nothing", {}, Status.NOT_FOUND, "unknown_tool"),
             ("add", {"a": 1}, Status.INVALID_ARGUMENTS, "invalid_arguments"),
             ("add", {"a": "x", "b": 2}, Status.INVALID_ARGUMENTS, "invalid_arguments"),
-            ("explode", {}, Status.PERMISSION_DENIED, "approval_unavailable"),
         ],
     )
     async def test_a_refused_call_runs_nothing_and_was_never_dispatched(
@@ -444,7 +443,7 @@ class TestClientOwned:
         (wait,) = await runtime.waits()
         assert (wait.kind, wait.arguments) == ("client", {"question": "?"})
         await runtime.submit(wait.id, "yes")
-        with pytest.raises(NotFound, match="answered already"):
+        with pytest.raises(WaitConflict, match=r"was submitted by .*, and that holds"):
             await runtime.submit(wait.id, "no")
         batch = await runtime.dispatch([call("ask_client", question="?")], session="s", step="1")
         assert batch.results[0].result.structured == "yes"

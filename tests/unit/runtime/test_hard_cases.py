@@ -373,7 +373,7 @@ async def test_a_disk_that_fills_up_during_the_call_says_that_it_was_dispatched(
 async def test_a_payload_that_is_gone_is_a_broken_log(runtime):
     long = "x" * 10_000
     await runtime.dispatch([call("put", text=long)], session="s", step="1")
-    runtime.parts.blobs._data.clear()
+    runtime.parts.blobs.behind._data.clear()
     with pytest.raises(LogBroken, match=r"is not there\. Nothing was executed. Restore"):
         await runtime.dispatch([call("put", text=long)], session="s", step="1")
 

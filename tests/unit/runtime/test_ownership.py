@@ -203,7 +203,7 @@ async def test_a_write_that_the_database_cant_hold_harms_nobody_else(tmp_path, w
             def landed(self, connection):
                 return False
 
-        writer = runtime.parts.ledger._writer
+        writer = runtime.parts.ledger.behind._writer
         good = runtime.dispatch([call("add", a=1, b=1)], session="s", step="2")
         bad, batch = await asyncio.gather(writer.submit(Bad()), good, return_exceptions=True)
         assert isinstance(bad, OverflowError)

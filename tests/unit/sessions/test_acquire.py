@@ -15,6 +15,7 @@ from callslip.errors import Busy, Fenced, Moved, NotFound, UsageError
 from callslip.ledgers.owner_lock import SoleOwner
 from callslip.ports.ledger import Owner
 from callslip.ports.owners import Liveness
+from callslip.ports.trust import Identity
 from callslip.sessions.acquire import acquire
 from callslip.testing.clock import FakeClock
 from callslip.testing.log_builder import LogBuilder
@@ -34,7 +35,7 @@ class Owners(SoleOwner):
 
 
 async def take(parts, **changed):
-    return await acquire(parts, "s", **({"active": frozenset(), "requester": "me"} | changed))
+    return await acquire(parts, "s", **({"active": frozenset(), "requester": Identity(name="me", uid=7)} | changed))
 
 
 @pytest.fixture
@@ -135,7 +136,7 @@ class TestThePrefix:
         drive = await take(parts)
         kinds = [type(stored.record.event).__name__ for stored in await parts.ledger.read("s")]
         assert kinds == ["SessionStarted", "RunStarted"]
-        assert (drive.epoch, drive.state.requester) == (1, "me")
+        assert (drive.epoch, drive.state.requester, drive.state.requester_uid) == (1, "me", 7)
 
 
 async def test_there_must_be_one_to_go_on_with(parts):

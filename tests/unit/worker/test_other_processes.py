@@ -84,7 +84,7 @@ async def test_a_verdict_from_elsewhere_keeps_actor_and_reason(process):
     (wait,) = await operator.waits()
     await operator.resolve(wait.id, "happened", reason="The bank shows it.", result={"receipt": 17})
     (record,) = await log(operator, CallResolved)
-    assert (record.epoch, record.event.reason, record.event.actor) == (0, "The bank shows it.", build.requester())
+    assert (record.epoch, record.event.reason, record.event.actor) == (0, "The bank shows it.", build.requester().name)
     batch = await owner.dispatch([{"name": "lose", "input": {}}], session="s", step="1")
     assert (batch.results[0].effect, batch.results[0].result.structured) == (Effect.DONE, {"receipt": 17})
 

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import sqlite3
 
 import pytest
 
 from callslip import worker as worker_module
+from callslip.core.events.approval_expired import ApprovalExpired
 from callslip.core.events.function_response import FunctionResponse
 from callslip.core.events.model_replied import ModelReplied
+from callslip.core.events.run_ended import RunEnded
 from callslip.core.events.run_started import RunStarted
 from callslip.core.events.user_message import UserMessage
+from callslip.core.events.wait_opened import WaitOpened
+from callslip.core.wait import WaitKind
 from callslip.providers.scripted import Scripted, calling
+from callslip.runtime.parts import Limits
 from callslip.testing.clock import FakeClock
+from callslip.testing.suites.ledger import ME, owned
 from callslip.worker import Worker
 
 pytestmark = pytest.mark.anyio
@@ -123,6 +131,110 @@ class TestWhichSessions:
         die(first)
         assert await once(serving) == 1
 
+    async def test_a_woken_session_that_still_waits_is_driven_once(self, process):
+        both = calling(("ask_client", {"question": "1?"}), ("ask_client", {"question": "2?"}))
+        first = process(Scripted([both, "Thank you."]))
+        await first.run("hello", session="s")
+        one, two = await first.waits()
+        told: list = []
+        serving = process(Scripted([both, "Thank you."]))
+        await first.submit(two.id, "yes")
+        assert await once(serving, told) == 1
+        assert await once(serving, told) == 0
+        assert told == [("s", "driving"), ("s", "waiting")]
+        (response,) = await log(first, FunctionResponse)
+        assert response.call_id == two.call_id
+        await first.submit(one.id, "yes")
+        assert await once(serving, told) == 1
+        assert told[-1] == ("s", "finished")
+
+    async def test_an_answer_that_is_late_is_still_waited_for(self, process):
+        """Only time passes by itself; what a wait for somebody else's word does when it is late is its own matter."""
+        clock = FakeClock(auto=1)
+        serving = process(Scripted([]), clock=clock)
+        for kind in WaitKind:
+            ledger, session = serving.parts.ledger, f"s-{kind}"
+            await ledger.claim(session, ME, expected_epoch=0, at=1)
+            late = WaitOpened(wait_id="w", kind=kind, reason="r", wake_at=clock.now() - 1)
+            await ledger.append(session, owned(late, RunEnded(status="waiting")), epoch=1)
+        working = Worker(serving)
+        assert len(await ledger.heads(ready_at=clock.now())) == len(WaitKind)
+        assert {head.session for head in await working._ready()} == {"s-time", "s-background"}
+
+    async def test_a_question_that_nobody_answered_in_time_ends_and_its_session_goes_on(self, process, world):
+        clock, limits = FakeClock(auto=1), Limits(poll=0.01, grace=0.05, approval_expires=3600)
+        model = Scripted([calling(("put", {"text": "a"})), "Then not."])
+        asking = process(model, clock=clock, limits=limits, policy={"write": "ask"})
+        assert (await asking.run("hello", session="s")).reason == "approval"
+        clock.advance(3599)
+        assert await once(asking) == 0
+        clock.advance(1)
+        told: list = []
+        assert await once(asking, told) == 1
+        assert told == [("s", "driving"), ("s", "finished")]
+        assert len(await log(asking, ApprovalExpired)) == 1
+        assert world.effects == {}
+
+    async def test_a_question_in_a_broken_log_does_not_end_the_worker(self, process, tmp_path):
+        clock, limits = FakeClock(auto=1), Limits(poll=0.01, grace=0.05, approval_expires=3600)
+        put = Scripted([calling(("put", {"text": "a"}))])
+        await process(put, clock=clock, limits=limits, policy={"write": "ask"}).run("hello", session="broken")
+        with contextlib.closing(sqlite3.connect(tmp_path / "state" / "ledger.db")) as connection, connection:
+            connection.execute("update records set text = cast(text || ' ' as blob) where seq = 2")
+        serving = process(Scripted(["One.", "Two."]), clock=clock)
+        await serving.run("hello", session="s")
+        await serving.send("s", "again")
+        clock.advance(3600)
+        told: list = []
+        assert await once(serving, told) == 1
+        assert told == [("s", "driving"), ("s", "finished")]
+
+    async def test_a_run_that_failed_here_is_tried_again_after_its_pause(self, process):
+        clock = FakeClock(auto=5)
+        first = process(Scripted(["One."]), clock=clock)
+        await first.run("hello", session="s")
+        await first.send("s", "again")
+        serving, told = process(Scripted([]), clock=clock), []
+        working = Worker(serving, on_session=lambda session, what: told.append(what))
+        assert await working.serve(asyncio.Event(), once=True) == 1
+        (head,) = await first.sessions()
+        assert (head.status, head.owner, head.woken) == ("failed", None, False)
+        clock.advance(worker_module.BACK_OFF / 2)
+        assert await working.serve(asyncio.Event(), once=True) == 1
+        clock.advance(worker_module.BACK_OFF / 2)
+        assert await working.serve(asyncio.Event(), once=True) == 2
+        assert [what.split(":")[0] for what in told] == ["driving", "model_unavailable"] * 2
+
+    async def test_one_that_failed_here_and_went_on_elsewhere_is_forgotten(self, process):
+        clock = FakeClock(auto=5)
+        first = process(Scripted(["One.", "Two."]), clock=clock)
+        await first.run("hello", session="s")
+        await first.send("s", "again")
+        working = Worker(process(Scripted([]), clock=clock))
+        assert await working.serve(asyncio.Event(), once=True) == 1
+        assert (await first.resume("s")).status == "finished"
+        clock.advance(worker_module.BACK_OFF)
+        assert await working.serve(asyncio.Event(), once=True) == 1
+        assert not working._failed
+
+    async def test_what_only_waits_is_not_even_looked_at(self, process, monkeypatch):
+        first = process(Scripted([ASK, "Thank you."]))
+        await first.run("hello", session="s")
+        serving = process(Scripted([]))
+        rows: list = []
+        for name in ("heads", "waits"):
+            whole = getattr(serving.parts.ledger, name)
+
+            async def counted(*asked, whole=whole, **narrowed):
+                found = await whole(*asked, **narrowed)
+                if "changed_after" not in narrowed:  # that is how the audit follows
+                    rows.extend(found)
+                return found
+
+            monkeypatch.setattr(serving.parts.ledger, name, counted)
+        assert await once(serving) == 0
+        assert rows == []
+
 
 class TestHowItWorks:
     async def test_it_serves_until_it_is_told_to_stop(self, process):
@@ -224,3 +336,23 @@ class TestHowItWorks:
         await until(lambda: "waiting" in told)
         stop.set()
         await task
+
+
+@pytest.mark.requirement("LEDG-08")
+async def test_a_worker_erases_what_is_kept_no_longer_and_nothing_else(tmp_path):
+    from callslip import Runtime
+    from callslip.runtime.parts import Data
+
+    clock = FakeClock(auto=1)
+    days = 86_400
+    data = Data(encrypt=True, keep_days=30)
+    runtime = Runtime(model=Scripted(["One.", "Two."]), state=tmp_path / "s", clock=clock)
+    runtime.configure(data=data)
+    async with runtime:
+        await runtime.run("a secret of old", session="old")
+        clock.advance(20 * days)
+        await runtime.run("a secret of late", session="late")
+        clock.advance(11 * days)
+        await once(runtime)
+        said = {session: (await log(runtime, UserMessage, session))[0].text for session in ("old", "late")}
+    assert said == {"old": "[erased]", "late": "a secret of late"}

@@ -17,20 +17,25 @@ from collections.abc import AsyncIterator, Coroutine, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+import msgspec
 import pytest
 
-from callslip.core.event import Draft, Event, Stored, draft, genesis, link
+from callslip.core.event import Draft, Event, Stored, draft, genesis, link, read
+from callslip.core.events.background_polled import BackgroundPolled
+from callslip.core.events.blob_erased import BlobErased
 from callslip.core.events.call_parked import CallParked
 from callslip.core.events.run_ended import RunEnded
 from callslip.core.events.run_started import RunStarted
+from callslip.core.events.session_imported import SessionImported
+from callslip.core.events.session_sealed import SessionSealed
 from callslip.core.events.session_started import SessionStarted
 from callslip.core.events.stop_requested import StopRequested
 from callslip.core.events.user_message import UserMessage
 from callslip.core.events.wait_closed import WaitClosed
 from callslip.core.events.wait_opened import WaitOpened
 from callslip.core.wait import WaitKind
-from callslip.errors import CallslipError, Fenced, Moved, NotFound, UsageError
-from callslip.ports.ledger import Checkpoint, Checkpoints, Head, Ledger, Owner
+from callslip.errors import Busy, CallslipError, Fenced, Moved, NotFound, Sealed, UsageError
+from callslip.ports.ledger import Adopts, Checkpoint, Checkpoints, Head, Ledger, Owner
 
 ME = Owner(id="own_me", host="here", boot="now", process=1)
 OTHER = Owner(id="own_other", host="there", boot="now", process=2)
@@ -56,6 +61,11 @@ def said(text: str) -> UserMessage:
     return UserMessage(text=text)
 
 
+def polled(wait: str, *, wake_at: int) -> BackgroundPolled:
+    """A job was asked after, and its wait wakes the session at another time."""
+    return BackgroundPolled(call_id="call", attempt=1, nonce="n", wait_id=wait, poll_at=wake_at, wake_at=wake_at)
+
+
 def waiting(wait: str, *, wake_at: int | None = None) -> WaitOpened:
     """A wait that opens."""
     return WaitOpened(wait_id=wait, kind=WaitKind.CLIENT, reason="for a test", call_id="call", wake_at=wake_at)
@@ -70,6 +80,15 @@ async def _fresh(ledger: Ledger, session: str = "s", *events: Event) -> Sequence
     """A session of its own, driven by us under epoch 1."""
     await ledger.claim(session, ME, expected_epoch=0, at=1)
     return await ledger.append(session, owned(SessionStarted(requester="tester"), run(), *events), epoch=1)
+
+
+_SEALED = SessionSealed(actor="op", reason="moving", destination="there", prefix_seq=0, prefix_digest="")
+
+
+async def _as_drafts(ledger: Ledger, session: str) -> list[Draft]:
+    """The records as they are stored, to be taken in elsewhere."""
+    rows = await ledger.raw(session)  # type: ignore[attr-defined]
+    return [Draft(record=read(text, seq), text=text) for seq, _, text in rows]
 
 
 async def _refused(work: Coroutine[Any, Any, Any], *kinds: type[CallslipError]) -> CallslipError:
@@ -239,6 +258,19 @@ class LedgerSuite:
         await ledger.append("s", owned(waiting("w"), closed), epoch=1)
         assert list(await ledger.waits()) == []
 
+    async def test_a_job_that_was_asked_after_wakes_its_session_later(self, ledger: Ledger) -> None:
+        over = WaitClosed(wait_id="w1", how="settled", actor="callslip")
+        await _fresh(ledger, "s", waiting("w1", wake_at=50), waiting("w2", wake_at=50))
+        await ledger.append("s", owned(polled("w1", wake_at=90), polled("none", wake_at=90), at=60), epoch=1)
+        rows = {row.wait_id: row for row in await ledger.waits("s")}
+        assert {name: row.wake_at for name, row in rows.items()} == {"w1": 90, "w2": 50}
+        assert [row.wait_id for row in await ledger.waits(due_at=90)] == ["w1", "w2"]
+        assert [row.wait_id for row in await ledger.waits(due_at=89)] == ["w2"]
+        await ledger.append("s", owned(waiting("w3", wake_at=5), polled("w3", wake_at=7)), epoch=1)
+        assert [row.wake_at for row in await ledger.waits(wait_id="w3")] == [7]
+        await ledger.append("s", owned(polled("w1", wake_at=99), over), epoch=1)
+        assert list(await ledger.waits(wait_id="w1")) == []
+
     async def test_waits_of_all_sessions_are_oldest_first(self, ledger: Ledger) -> None:
         await _fresh(ledger, "a")
         await _fresh(ledger, "b")
@@ -285,6 +317,98 @@ class LedgerSuite:
             await ledger.claim(name, ME, expected_epoch=0, at=at)
         await ledger.append("a", owned(SessionStarted(requester="x"), at=9), epoch=1)
         assert [head.session for head in await ledger.heads()] == ["a", "c", "b"]
+
+    # What changed, and what is due
+
+    async def test_every_change_of_a_session_is_given_a_greater_number(self, ledger: Ledger) -> None:
+        given = [(await ledger.claim("a", ME, expected_epoch=0, at=9)).change]
+        given.append((await ledger.claim("b", ME, expected_epoch=0, at=3)).change)  # by a clock that was set back
+        for step in (
+            lambda: ledger.append("a", owned(SessionStarted(requester="x"), run()), epoch=1),
+            lambda: ledger.decide("a", outside(said("hello")), expected=2),
+            lambda: ledger.append("a", owned(RunEnded(status="failed")), epoch=1),
+            lambda: ledger.claim("a", OTHER, expected_epoch=1, at=1),
+        ):
+            await step()
+            given.append((await _head(ledger, "a")).change)
+        assert given == sorted(set(given))
+        assert (await _head(ledger, "b")).change == given[1], "a session that nothing happened to keeps its number"
+
+    async def test_a_refused_append_changes_no_number(self, ledger: Ledger) -> None:
+        await _fresh(ledger)
+        before = await _head(ledger, "s")
+        await _refused(ledger.append("s", owned(run(), epoch=7), epoch=7), Fenced)
+        await _refused(ledger.decide("s", outside(said("hello")), expected=1), Moved)
+        assert await _head(ledger, "s") == before
+
+    async def test_sessions_of_one_commit_change_one_after_the_other(self, ledger: Ledger) -> None:
+        await asyncio.gather(*[ledger.claim(name, ME, expected_epoch=0, at=1) for name in "abcde"])
+        heads = await ledger.heads(changed_after=0)
+        assert len({head.change for head in heads}) == 5
+
+    async def test_a_follower_sees_what_changed_since_in_order(self, ledger: Ledger) -> None:
+        for name in "abc":
+            await _fresh(ledger, name)
+        everything = await ledger.heads(changed_after=0)
+        assert [head.session for head in everything] == ["a", "b", "c"]
+        seen = everything[-1].change
+        assert list(await ledger.heads(changed_after=seen)) == []
+        await ledger.decide("b", outside(said("hello")), expected=2)
+        await ledger.append("a", owned(run()), epoch=1)
+        news = await ledger.heads(changed_after=seen)
+        assert [head.session for head in news] == ["b", "a"]
+        assert [await _head(ledger, head.session) for head in news] == list(news)
+        assert list(await ledger.heads("a", changed_after=seen)) == [news[1]]
+        assert list(await ledger.heads("c", changed_after=seen)) == []
+
+    async def test_what_might_go_on_is_owned_or_woken_or_due(self, ledger: Ledger) -> None:
+        for name, events in {
+            "due": [waiting("w1", wake_at=50), waiting("w2", wake_at=60)],
+            "later": [waiting("w1", wake_at=51)],
+            "whenever": [waiting("w1")],
+            "woken": [],
+            "done": [],
+        }.items():
+            await _fresh(ledger, name, *events, RunEnded(status="waiting"))
+        await _fresh(ledger, "owned")
+        await ledger.decide("woken", outside(said("hello")), expected=3)
+        assert [head.session for head in await ledger.heads(ready_at=49)] == ["owned", "woken"]
+        ready = await ledger.heads(ready_at=50)
+        assert [head.session for head in ready] == ["due", "owned", "woken"]
+        assert [await _head(ledger, head.session) for head in ready] == list(ready)
+        assert [head.session for head in await ledger.heads(ready_at=99)] == ["due", "later", "owned", "woken"]
+        assert [head.session for head in await ledger.heads("due", ready_at=50)] == ["due"]
+        assert list(await ledger.heads("later", ready_at=50)) == []
+        assert [head.session for head in await ledger.heads(ready_at=50, changed_after=ready[0].change)] == [
+            "owned",
+            "woken",
+        ]
+
+    async def test_one_that_was_due_or_woken_is_so_no_more(self, ledger: Ledger) -> None:
+        await _fresh(ledger, "s", waiting("w", wake_at=50), RunEnded(status="waiting"))
+        await ledger.decide("s", outside(said("hello")), expected=4)
+        assert len(await ledger.heads(ready_at=0)) == len(await ledger.heads(ready_at=50)) == 1
+        await ledger.claim("s", OTHER, expected_epoch=1, at=2)
+        ended = owned(WaitClosed(wait_id="w", how="elapsed", actor="clock"), RunEnded(status="waiting"), epoch=2)
+        await ledger.append("s", ended, epoch=2, folded=5)
+        assert list(await ledger.heads(ready_at=99)) == []
+
+    async def test_a_wait_is_found_by_its_id(self, ledger: Ledger) -> None:
+        await _fresh(ledger, "a", waiting("w1"), waiting("w2"))
+        await _fresh(ledger, "b", waiting("w3"))
+        assert [(row.session, row.wait_id) for row in await ledger.waits(wait_id="w2")] == [("a", "w2")]
+        assert [row.session for row in await ledger.waits("a", wait_id="w1")] == ["a"]
+        assert list(await ledger.waits("a", wait_id="w3")) == []
+        assert list(await ledger.waits(wait_id="none")) == []
+
+    async def test_waits_that_are_due(self, ledger: Ledger) -> None:
+        await _fresh(ledger, "a", waiting("w1", wake_at=50), waiting("w2", wake_at=51), waiting("w3"))
+        await _fresh(ledger, "b", waiting("w4", wake_at=7))
+        due = [(row.session, row.wait_id) for row in await ledger.waits(due_at=50)]
+        assert sorted(due) == [("a", "w1"), ("b", "w4")]
+        assert [row.wait_id for row in await ledger.waits("a", due_at=51)] == ["w1", "w2"]
+        assert [row.wait_id for row in await ledger.waits(wait_id="w2", due_at=51)] == ["w2"]
+        assert list(await ledger.waits(wait_id="w2", due_at=50)) == []
 
     async def test_an_unknown_session(self, ledger: Ledger) -> None:
         assert list(await ledger.heads("none")) == []
@@ -348,6 +472,74 @@ class LedgerSuite:
         async with self.second(tmp_path) as again:
             assert list(await again.read("s")) == list(whole)
             assert [row.wait_id for row in await again.waits()] == ["w"]
+
+    # Moving
+
+    async def test_a_sealed_session_takes_nothing_but_an_erasure(self, ledger: Ledger) -> None:
+        await _fresh(ledger, "s", waiting("w", wake_at=50), RunEnded(status="waiting"))
+        await ledger.decide("s", outside(said("hello")), expected=4)
+        await ledger.decide("s", outside(_SEALED), expected=5)
+        head = await _head(ledger, "s")
+        assert (head.status, head.owner, head.woken) == ("sealed", None, False)
+        assert list(await ledger.waits()) == list(await ledger.waits(wait_id="w")) == []
+        assert list(await ledger.waits("s")) == list(await ledger.waits(due_at=99)) == []
+        assert list(await ledger.heads(ready_at=99)) == []
+        await _refused(ledger.claim("s", ME, expected_epoch=1, at=2), Sealed)
+        await _refused(ledger.append("s", owned(run()), epoch=1), Sealed)
+        await _refused(ledger.decide("s", outside(said("more")), expected=6), Sealed)
+        await ledger.decide("s", outside(BlobErased(actor="op", reason="asked", whole=True)), expected=6)
+        assert (await _head(ledger, "s")).status == "sealed"
+
+    async def test_what_is_driven_cant_be_sealed(self, ledger: Ledger) -> None:
+        await _fresh(ledger)
+        await _refused(ledger.decide("s", outside(_SEALED), expected=2), Busy)
+
+    async def test_an_erasure_wakes_nobody(self, ledger: Ledger) -> None:
+        await _fresh(ledger, "s", RunEnded(status="finished"))
+        await ledger.decide("s", outside(BlobErased(actor="op", reason="asked")), expected=3)
+        assert ((await _head(ledger, "s")).woken, (await _head(ledger, "s")).status) == (False, "finished")
+        await ledger.decide("s", outside(BlobErased(actor="op", reason="asked", whole=True)), expected=4)
+        assert ((await _head(ledger, "s")).woken, (await _head(ledger, "s")).status) == (False, "erased")
+
+    async def test_a_log_taken_in_stands_as_if_it_had_been_appended(self, ledger: Ledger, tmp_path: Path) -> None:
+        if not isinstance(ledger, Adopts):
+            pytest.skip("takes no logs in")
+        await _fresh(ledger, "s", waiting("w1", wake_at=50), waiting("w2", wake_at=60), waiting("w3"))
+        await ledger.decide("s", outside(WaitClosed(wait_id="w3", how="submitted", actor="x"), at=1500), expected=5)
+        await ledger.append("s", owned(polled("w2", wake_at=70), RunEnded(status="failed")), epoch=1)
+        await ledger.claim("s", ME, expected_epoch=1, at=2000)
+        await ledger.append("s", owned(run(), RunEnded(status="waiting"), epoch=2, at=2000), epoch=2)
+        await ledger.decide("s", outside(said("hello"), at=3000), expected=10)
+        drafts = await _as_drafts(ledger, "s")
+        (tmp_path / "other").mkdir(exist_ok=True)
+        other = await self.opened(tmp_path / "other")
+        try:
+            assert isinstance(other, Adopts)
+            head = await other.adopt("s", drafts)
+            assert msgspec.structs.replace(head, change=0) == msgspec.structs.replace(
+                await _head(ledger, "s"), change=0
+            )
+            assert await _head(other, "s") == head
+            assert [row.wake_at for row in await other.waits("s")] == [50, 70]
+            assert list(await other.waits("s")) == list(await ledger.waits("s"))
+            assert list(await other.raw("s")) == list(await ledger.raw("s"))  # type: ignore[attr-defined]
+            await _refused(other.adopt("s", drafts), UsageError)
+            await other.claim("s", OTHER, expected_epoch=2, at=4000)
+            await other.append("s", owned(run(), epoch=3), epoch=3, folded=11)
+            assert len(await other.read("s")) == 12
+        finally:
+            await other.aclose()
+
+    async def test_one_taken_in_with_its_seal_wakes_and_without_it_does_not(self, ledger: Ledger) -> None:
+        if not isinstance(ledger, Adopts):
+            pytest.skip("takes no logs in")
+        for name, proven in (("moved", True), ("copied", False)):
+            log = [*owned(SessionStarted(requester="x"), run()), *outside(said("hello"))]
+            log += [*owned(RunEnded(status="waiting")), *outside(_SEALED)] if proven else []
+            log += outside(SessionImported(actor="op", reason="", how="imported", proven=proven))
+            log += [] if proven else outside(WaitOpened(wait_id="w", kind=WaitKind.COPY, reason="look first"))
+            head = await ledger.adopt(name, log)
+            assert (head.owner, head.status, head.woken) == (None, "imported", proven)
 
     # Checkpoints
 
