@@ -14,23 +14,27 @@ from pathlib import Path
 
 import click
 
-from demo import act_beside, act_letter, act_pay, act_verify
+from demo import act_ask, act_audit, act_beside, act_letter, act_pay, act_verify, people
 from demo.child import ChildError
 from demo.claims import Claims
 from demo.drawing import Trace
 from demo.screen import Screen
 from demo.stage import REPLIES, SABOTAGE, Options, Stage
 
-_PACE = 0.18
+_PACE = 0.13
 UNDER = (
     "Put Callslip between your model and your tools: every call is recorded before it runs and after; a crash never "
     "silently repeats it; dangerous calls wait for a person. Here an agent audits twenty packages, corrects a file "
-    "and pays an invoice; its process is killed while it pays."
+    "and pays an invoice once a person has said yes; its process is killed while it pays."
 )
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--interactive", is_flag=True, help="Kill the worker with a key press of yours (needs a terminal).")
+@click.option(
+    "--interactive",
+    is_flag=True,
+    help="Approve in a second terminal, and kill the worker with a key.",
+)
 @click.option("--seed", type=int, help="Of the moments of the kills; default: a new one each time, printed.")
 @click.option("--model", help="A live model, by name, of OPENAI_BASE_URL (any Chat Completions server).")
 @click.option("--record", type=click.Path(path_type=Path), help="With --model: keep its replies in this file.")
@@ -50,7 +54,7 @@ def main(
     keep: bool,
     sabotage: str | None,
 ) -> None:
-    """An agent is killed while it pays, and pays once. Exit code 0 only if every claim was seen to hold."""
+    """An agent asks before it pays, is killed while it pays, and pays once. Exit code 0 only if every claim held."""
     terminal = sys.stdout.isatty()
     if interactive and not (terminal and sys.stdin.isatty()):
         raise click.UsageError("--interactive needs a terminal.")
@@ -92,6 +96,7 @@ def show(options: Options, screen: Screen, folder: Path) -> bool:
     screen.fact("the seed", f"{options.seed} chooses the moments of the kills", dim=True)
     try:
         stage.open()
+        people.enrol(stage)
         play(stage)
     except ChildError as error:
         claims.check(f"every process did its part ({error})", seen=False)
@@ -111,8 +116,9 @@ def show(options: Options, screen: Screen, folder: Path) -> bool:
 def play(stage: Stage) -> None:
     """The acts in order; after a claim that did not hold the story goes no further."""
     acts = (
-        act_pay.killed, act_pay.settled, act_letter.killed, act_letter.parked, act_letter.answered,
-        act_verify.verified, act_beside.compared,
+        act_ask.asked, act_ask.forged, act_ask.approved, act_pay.killed, act_pay.settled,
+        act_letter.killed, act_letter.parked, act_letter.answered, act_verify.verified, act_audit.told,
+        act_beside.compared,
     )  # fmt: skip
     for act in acts:
         act(stage)

@@ -1,4 +1,4 @@
-"""Act five: the same errand and the same kill in LangGraph, where it is installed."""
+"""Act eight: the same errand and the same kill in LangGraph, where it is installed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BENCH = "callslip-bench/langgraph/bin/python"
 
 def compared(stage: Stage) -> None:
     """Run it beside, and print its count as it is."""
-    stage.screen.act(5, "Beside it: the same errand and the same kill in LangGraph")
+    stage.screen.act(8, "Beside it: the same errand and the same kill in LangGraph")
     python = stage.options.langgraph or _find()
     asked_for = stage.options.langgraph is not None
     try:

@@ -1,4 +1,4 @@
-"""Act three: the same kill in a call that nobody can ask about. It is parked, and a person answers."""
+"""Act five: the same kill in a call that nobody can ask about. It is parked, and a person answers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REASON = "it lies in the tray"
 def killed(stage: Stage) -> None:
     """The letter is posted, and the worker dies again."""
     screen, claims, worker = stage.screen, stage.claims, stage.running
-    screen.act(3, "The same again, where nobody can be asked")
+    screen.act(5, "The same again, where nobody can be asked")
     screen.prose("A letter can't be traced, so send_letter declares no way to recover. Its worker is killed too.")
     if stage.watch(worker).get("kind") != "held":
         stage.missed(worker, TOOL)

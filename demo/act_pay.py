@@ -1,23 +1,19 @@
-"""Act one: killed between the charge and its record. Act two: a new process finds out what happened."""
+"""Act three: killed between the charge and its record. Act four: a new process finds out what happened."""
 
 from __future__ import annotations
 
 from demo import calls, wire
-from demo.stage import AMOUNT_CENTS, TEXT, Stage, counted, euros
+from demo.act_ask import TOOL
+from demo.stage import AMOUNT_CENTS, Stage, counted, euros
 
-TOOL = "pay_invoice"
 NEXT = "send_letter"
 _CONTROL = "control"
 
 
 def killed(stage: Stage) -> None:
-    """The agent audits, edits, pays, and its process dies before it can write down that it paid."""
+    """The agent pays, and its process dies before it can write down that it paid."""
     screen, claims = stage.screen, stage.claims
-    screen.act(1, "The worker dies between the charge and its record")
-    screen.fact("the user", f"“{TEXT}”")
-    screen.line()
-    stage.trace.legend()
-    worker = stage.worker(text=TEXT, hold=TOOL)
+    worker = stage.worker(hold=TOOL)
     if stage.watch(worker).get("kind") != "held":
         stage.missed(worker, TOOL)
         return
@@ -25,8 +21,12 @@ def killed(stage: Stage) -> None:
     screen.line()
     charges, cents = stage.charged()
     screen.fact("the bank", f"{counted(charges)}, {euros(cents)}: the money has left.", bold=True)
+    alive = stage.alive()
     status = stage.kill(worker, "Nothing of it is recorded yet.")
     log = stage.log()
+    word = [calls.decisions(log, TOOL)[-1].approval_id]
+    claims.check("it was dispatched on Mara's word", calls.approvals(log, TOOL), word)
+    claims.check("the look that found no process alive finds this worker, while it lives", alive, [worker.pid])
     claims.check("the worker was ended by SIGKILL: exit status -9", status, -9)
     claims.check(f"the bank counts one charge of {euros(AMOUNT_CENTS)}", stage.charged(), (1, AMOUNT_CENTS))
     seen = len(calls.dispatches(log, TOOL)), len(calls.responses(log, TOOL))
@@ -38,7 +38,7 @@ def killed(stage: Stage) -> None:
 def settled(stage: Stage) -> None:
     """A new process asks the tool's probe. It then goes on, up to where it is held for the next kill."""
     screen, claims = stage.screen, stage.claims
-    screen.act(2, "A new process asks, instead of guessing")
+    screen.act(4, "A new process asks, instead of guessing")
     stage.running = stage.worker(hold=NEXT)
     stage.watch(stage.running, until_settled=TOOL)
     log = stage.log()

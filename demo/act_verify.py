@@ -1,4 +1,4 @@
-"""Act four: one bit of a copy of the log is flipped, and verification names the record."""
+"""Act six: one bit of a copy of the log is flipped, and verification names the record."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from contextlib import closing
 from pathlib import Path
 
 from demo import calls
-from demo.act_pay import TOOL
+from demo.act_ask import TOOL
 from demo.commands import callslip
 from demo.stage import Stage, euros
 
 COPY = "altered"
 _FIELD = b'"amount_cents":'
-_NOT_INTACT = 5
-"""The exit code of ``callslip verify`` when something is wrong."""
+NOT_INTACT = 5
+"""The exit code of ``callslip verify`` and ``callslip audit verify`` when something is wrong."""
 
 
 def verified(stage: Stage) -> None:
     """Verify the log as it is, and a copy in which the amount was forged."""
     screen, claims = stage.screen, stage.claims
-    screen.act(4, "Somebody alters the log")
+    screen.act(6, "Somebody alters the log")
     log = stage.log()
     code, _ = callslip(stage, "verify")
     screen.line()
@@ -39,9 +39,9 @@ def verified(stage: Stage) -> None:
     code, said = callslip(stage, "verify", "--state", COPY)
     screen.line()
     named = {int(number) for number in re.findall(r"record (\d+) is not what was written", said)}
-    claims.check(f"verification names the record, {forged}, and no other", (code, named), (_NOT_INTACT, {forged}))
+    claims.check(f"verification names the record, {forged}, and no other", (code, named), (NOT_INTACT, {forged}))
     where = ", ".join(map(str, sorted(named))) or "none"
-    stage.summary.append(("log", f"{len(log)} records verified; one flipped bit found, in record {where}"))
+    stage.summary.append(("log", f"{len(log)} records verified; flipped bit found, in record {where}"))
 
 
 def _copy(stage: Stage) -> Path:

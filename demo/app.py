@@ -24,6 +24,6 @@ rt = Runtime(
     tools=[*workspace_tools(_workspace, state=_state), *office_tools(_workspace, os.environ["DEMO_BANK"])],
     state=_state,
     workspace=_workspace,
-    policy={"write": "allow"},
+    policy={"write": "allow", "tool.pay_invoice": "ask"},
     system=SYSTEM,
 )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from callslip.core.event import Event
+from callslip.core.events.approval_decided import ApprovalDecided
+from callslip.core.events.approval_requested import ApprovalRequested
 from callslip.core.events.call_parked import CallParked
 from callslip.core.events.function_call import FunctionCall
 from callslip.core.events.function_response import FunctionResponse
@@ -26,6 +28,22 @@ def ids(log: Log, tool: str) -> set[str]:
 def dispatches(log: Log, tool: str) -> list[int]:
     """Where its T1s stand."""
     return [seq for seq, event in log if isinstance(event, ToolDispatch) and event.tool == tool]
+
+
+def approvals(log: Log, tool: str) -> list[str]:
+    """The approvals that its T1s have used up."""
+    return [event.approval for _, event in log if isinstance(event, ToolDispatch) and event.tool == tool]
+
+
+def questions(log: Log, tool: str) -> list[ApprovalRequested]:
+    """What people were asked about its calls."""
+    return [event for _, event in log if isinstance(event, ApprovalRequested) and event.tool == tool]
+
+
+def decisions(log: Log, tool: str) -> list[ApprovalDecided]:
+    """What stands there as people's answers."""
+    own = ids(log, tool)
+    return [event for _, event in log if isinstance(event, ApprovalDecided) and event.call_id in own]
 
 
 def responses(log: Log, tool: str) -> list[FunctionResponse]:

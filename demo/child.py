@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import queue
 import signal
 import subprocess
@@ -26,13 +25,13 @@ class ChildError(Exception):
 class Child:
     """A process of ours. Standard input is a pipe: when this process ends, so does the child."""
 
-    def __init__(self, name: str, arguments: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
+    def __init__(self, name: str, arguments: Sequence[str], environment: Mapping[str, str]) -> None:
         self.name = name
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed in close()
         self._process = subprocess.Popen(
             list(arguments),
             cwd=ROOT,
-            env={**os.environ, **(environment or {})},
+            env=dict(environment),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,

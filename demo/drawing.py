@@ -11,6 +11,7 @@ import click
 import msgspec
 
 from callslip.core.event import Event
+from callslip.core.events.approval_decided import ApprovalDecided
 from callslip.core.events.call_resolved import CallResolved
 from demo.screen import Screen
 
@@ -29,6 +30,7 @@ class Trace:
             "run_started": self._run_started,
             "model_replied": self._replied,
             "function_call": self._proposed,
+            "approval_requested": self._asked,
             "tool_dispatch": self._dispatched,
             "function_response": self._settled,
             "call_parked": self._parked,
@@ -37,7 +39,7 @@ class Trace:
 
     def legend(self) -> None:
         """What the marks mean."""
-        marks = "○ proposed   ◐ dispatched: written to disk, then run   ● settled: outcome on disk"
+        marks = "○ proposed   ‖ asked   ◐ dispatched: written to disk, then run   ● settled: outcome on disk"
         self._screen.line(click.style(marks, dim=True))
         self._screen.line()
 
@@ -51,6 +53,13 @@ class Trace:
     def settled(self, event: Json) -> str:
         """The tool whose call this event answers; empty for any other event."""
         return self._tools.get(event["call_id"], "") if event["type"] == "function_response" else ""
+
+    def decision(self, log: Sequence[tuple[int, Event]]) -> None:
+        """Draw the last answer to a question."""
+        seq, event = next(one for one in reversed(log) if isinstance(one[1], ApprovalDecided))
+        assert isinstance(event, ApprovalDecided)
+        tool = self._tools.get(event.call_id, "")
+        self._row(seq, "◆", event.decision, tool, f"says {event.proof.principal}: {event.reason}", color="magenta")
 
     def verdict(self, log: Sequence[tuple[int, Event]]) -> None:
         """Draw what an operator said: no worker was there to say it."""
@@ -88,9 +97,14 @@ class Trace:
         self._tools[event["call_id"]] = event["tool"]
         self._row(seq, "○", "proposed", event["tool"], _arguments(event["arguments"]))
 
+    def _asked(self, seq: int, event: Json) -> None:
+        again = "; ".join(event.get("again", ()))
+        self._row(seq, "‖", "asked", event["tool"], f"again: {again}" if again else event["reason"], color="magenta")
+
     def _dispatched(self, seq: int, event: Json) -> None:
         repeat = f", attempt {event['attempt']}" if event["attempt"] > 1 else ""
-        kind = f"{event['risk']}, recovery: {event['recovery']}{repeat}"
+        approved = ", approved" if event.get("approval") else ""
+        kind = f"{event['risk']}, recovery: {event['recovery']}{repeat}{approved}"
         self._row(seq, "◐", "dispatched", event["tool"], kind, color="yellow")
 
     def _settled(self, seq: int, event: Json) -> None:

@@ -63,9 +63,10 @@ class Screen:
             head = f"{label if place == 0 else '':<{_LABEL}}"
             self.line(click.style(head, dim=True) + click.style(line, fg=color, bold=bold, dim=dim))
 
-    def command(self, text: str) -> None:
-        """What a person types."""
-        self.line(f"{click.style('$', fg='cyan', bold=True)} {click.style(text, bold=True)}", rest=4)
+    def command(self, text: str, *, who: str = "") -> None:
+        """What a person types; ``who``, where it is in another's terminal."""
+        prompt = click.style(f"{who}$", fg="magenta" if who else "cyan", bold=True)
+        self.line(f"{prompt} {click.style(text, bold=True)}", rest=4)
 
     def output(self, text: str) -> None:
         """A line of what the command answers: wrapped; data is cut."""
@@ -74,7 +75,7 @@ class Screen:
             text = text[: room - 1] + "…"
         options = {"break_long_words": False, "break_on_hyphens": False}
         for line in textwrap.wrap(text, room, subsequent_indent=margin + "  ", **options):  # type: ignore[arg-type]
-            self.line(f"  {line}", rest=2)
+            self.line(f"  {line}", rest=1.3)
 
     def claim(self, holds: bool, text: str) -> None:
         """A claim that was just checked."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import random
 import shutil
 import time
@@ -21,6 +23,8 @@ from demo.drawing import Trace
 from demo.screen import Screen
 from demo.tools import ACCOUNT
 
+OLGA, MARA = "olga", "mara"
+"""Whose agent it is, and who runs the office; and who may approve."""
 SESSION = "office"
 TEXT = (
     "Audit the versions of our twenty packages. Correct payments.toml if it names an old one. Then pay invoice "
@@ -31,7 +35,7 @@ TEMPLATE = ROOT / "demo" / "workspace"
 REPLIES = ROOT / "demo" / "replies" / "office.jsonl"
 INSTANTS = ("effect.after", "settle.before")
 """The worker is held at one of these named instants: its effect is in the world, its T2 is not committed."""
-SABOTAGE = ("double-charge", "lying-probe", "no-flip")
+SABOTAGE = ("no-keys", "double-charge", "lying-probe", "no-flip")
 """Faults the demo must notice; for its own tests."""
 
 
@@ -71,8 +75,9 @@ class Stage:
     _children: list[Child] = field(default_factory=list)
 
     def open(self) -> None:
-        """Copy the workspace and start the bank."""
+        """Copy the workspace, and start the bank."""
         shutil.copytree(TEMPLATE, self.workspace)
+        self.desk(MARA).mkdir()
         twice = ["--twice"] if self.options.sabotage == "double-charge" else []
         self.bank = self.start("the bank", *module("demo.bank", *twice))
         self.url = self.bank.until("open")["url"]
@@ -94,16 +99,37 @@ class Stage:
     def ledger(self) -> Path:
         return self.state / "ledger.db"
 
+    def desk(self, who: str) -> Path:
+        """The folder in which somebody's terminal stands."""
+        return self.folder / who if who == MARA else self.folder
+
+    def environment(self, who: str) -> dict[str, str]:
+        """What a process of theirs starts with: their own keys, and none of the viewer's settings."""
+        not_theirs = "CALLSLIP_" if who == OLGA else ("CALLSLIP_", "PYTHONPATH")
+        mine = {name: value for name, value in os.environ.items() if not name.startswith(not_theirs)}
+        theirs = {"XDG_CONFIG_HOME": str(self.folder / who), "XDG_STATE_HOME": str(self.folder / "elsewhere")}
+        return mine | theirs | ({"CALLSLIP_STATE": str(self.state)} if who == OLGA else {})
+
     def start(self, name: str, *arguments: str) -> Child:
         """Start a process that knows where everything is."""
-        environment = {
-            "CALLSLIP_STATE": str(self.state), "DEMO_WORKSPACE": str(self.workspace), "DEMO_BANK": self.url,
+        environment = self.environment(OLGA) | {
+            "DEMO_WORKSPACE": str(self.workspace), "DEMO_BANK": self.url,
             "DEMO_PROBE": "lies" if self.options.sabotage == "lying-probe" else "",
             "LANGSMITH_TRACING": "false", "LANGCHAIN_TRACING_V2": "false",  # nothing leaves this machine
         }  # fmt: skip
         child = Child(name, arguments, environment)
         self._children.append(child)
         return child
+
+    def alive(self) -> list[int]:
+        """Processes that work on the demo's state, by the environment they were started with. Not the bank."""
+        mark = f"CALLSLIP_STATE={self.state}".encode()
+        found = []
+        for process in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):  # it ended meanwhile, or is somebody else's
+                if mark in (process / "environ").read_bytes().split(b"\0"):
+                    found.append(int(process.name))
+        return sorted(set(found) - {self.bank.pid})
 
     def missed(self, worker: Child, tool: str) -> None:
         """The worker never came to that tool: say why, as a claim that does not hold."""

@@ -19,12 +19,16 @@ import msgspec
 
 from callslip import failpoint
 from callslip.application import Run
+from callslip.clocks.system import SystemClock
 from callslip.core.events.tool_dispatch import ToolDispatch
 from callslip.errors import CallslipError
 from callslip.ports.model import Model
+from callslip.ports.trust import Identity
 from callslip.providers.openai_chat import OpenAIChat
 from callslip.providers.recorded import Recorded, Recorder
 from callslip.runtime.live import Live, Recorded as Durable, Waiting
+from callslip.trust.file import FileTrust
+from callslip.trust.on_hand import on_hand
 from demo.app import rt
 from demo.parent import end_with_parent
 
@@ -70,6 +74,12 @@ def model(name: str | None, replies: Path, record: Path | None) -> Model:
     return OpenAIChat(name, base_url=url, api_key=os.environ.get("OPENAI_API_KEY"), on_raw=recorder)
 
 
+def me() -> Identity:
+    """Whose key is on hand: the session is begun in their name. While nobody is enrolled, the account's."""
+    assert rt.settings.state is not None
+    return on_hand(FileTrust(rt.settings.state, clock=SystemClock()).standing())
+
+
 async def drive(session: str, text: str | None) -> Run:
     """Begin the session with a text, or go on with it."""
     async with rt:
@@ -89,7 +99,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     end_with_parent()
     hold = Hold(options.hold, options.instant)
     failpoint.listen(hold.hit)
-    rt.configure(watch=hold.watch, model=model(options.model, options.replies, options.record))
+    rt.configure(watch=hold.watch, model=model(options.model, options.replies, options.record), identity=me())
     try:
         run = asyncio.run(drive(options.session, options.text))
     except CallslipError as error:
