@@ -22,7 +22,7 @@ $(READY): requirements/dev.lock pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $(READY)
 
-demo: $(READY)   ## a payment, a kill -9, and one charge all the same (a minute at most)
+demo: $(READY)   ## a payment that waits for a person, a kill -9, and one charge (a minute at most)
 	@$(BIN)/python -m demo $(ARGS)
 
 test: check unit ## every check and test that must pass
@@ -49,6 +49,7 @@ bench: $(READY)  ## the figures of README, except the peers (bench/peers.py)
 	$(BIN)/python bench/dispatch.py
 	$(BIN)/python bench/sessions.py
 	$(BIN)/python bench/start.py
+	$(BIN)/python bench/waits.py
 
 clean:           ## remove what the targets made
 	rm -rf $(VENV) .coverage* .mypy_cache .ruff_cache .pytest_cache .hypothesis htmlcov

@@ -21,6 +21,7 @@ from callslip.core.events.run_ended import RunEnded
 from callslip.core.events.tool_dispatch import ToolDispatch
 from callslip.core.payload import inline
 from callslip.core.result import Effect, Status
+from callslip.ports.trust import Identity
 from callslip.runtime.drive import Drive
 from callslip.sessions.acquire import acquire
 from callslip.sessions.checkpoint import EVERY, save_state
@@ -78,7 +79,7 @@ async def make_session(state: Path, *, events: int, tail: int, checkpoint: bool 
 
 
 async def _begin(runtime: Runtime, texts: _Texts) -> Drive:
-    drive = await acquire(runtime.parts, SESSION, active=set(), requester="bench")
+    drive = await acquire(runtime.parts, SESSION, active=set(), requester=Identity(name="bench", uid=None))
     await runtime.send(SESSION, texts.some(20))
     await drive.refresh()
     return drive

@@ -52,7 +52,7 @@ async def dispatch_all(state: Path, one: Tool, total: int, width: int, calls_see
             count = min(width, total - number)
             calls = [Proposal(tool=one.spec.name, arguments="{}")] * count
             await runtime.dispatch(calls, session=SESSION, step=f"step-{number}")
-        connection: Any = runtime.parts.ledger._writer._connection  # type: ignore[attr-defined]
+        connection: Any = runtime.parts.ledger.behind._writer._connection  # type: ignore[attr-defined]
         return {
             f"sqlite_{name}": str(connection.execute(f"pragma {name}").fetchone()[0])
             for name in ("journal_mode", "synchronous")
