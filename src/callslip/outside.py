@@ -83,10 +83,12 @@ class Outside:
         grant: Grant | None = None,
         by: Identity | None = None,
         on_behalf_of: str = "",
+        shown: str = "",
     ) -> bool:
         """Approve a call exactly as it was asked about; it is made once a process drives its session.
 
-        ``grant``: a rule of :meth:`rule`, to hold for calls like it as well.
+        ``grant``: a rule of :meth:`rule`, to hold for calls like it as well. ``shown``: the ``binding`` of the wait
+        that this person has seen; if the question is another one by now, nothing is written.
 
         Returns:
             Whether nobody else needs to approve.
@@ -95,12 +97,20 @@ class Outside:
             NotFound, WaitConflict: it is not open, and why. NotAuthorised: not by you. Nothing was written.
         """
         return await self.approvals.approve(
-            wait, by=self.identity(by), note=note, grant=grant, on_behalf_of=on_behalf_of
+            wait, by=self.identity(by), note=note, grant=grant, on_behalf_of=on_behalf_of, shown=shown
         )
 
-    async def deny(self, wait: str, *, reason: str = "", by: Identity | None = None, on_behalf_of: str = "") -> None:
+    async def deny(
+        self,
+        wait: str,
+        *,
+        reason: str = "",
+        by: Identity | None = None,
+        on_behalf_of: str = "",
+        shown: str = "",
+    ) -> None:
         """Deny a call; the model is told the reason. Its siblings are not touched."""
-        await self.approvals.deny(wait, by=self.identity(by), reason=reason, on_behalf_of=on_behalf_of)
+        await self.approvals.deny(wait, by=self.identity(by), reason=reason, on_behalf_of=on_behalf_of, shown=shown)
 
     async def edit(
         self,
@@ -110,6 +120,7 @@ class Outside:
         note: str = "",
         by: Identity | None = None,
         on_behalf_of: str = "",
+        shown: str = "",
     ) -> bool:
         """Approve a call with other arguments. They are checked by the tool's schema now, and by today's gate before
         they are used; the model is told what was changed.
@@ -118,7 +129,7 @@ class Outside:
             UsageError: they break the schema; the question stays open.
         """
         return await self.approvals.approve(
-            wait, by=self.identity(by), note=note, arguments=arguments, on_behalf_of=on_behalf_of
+            wait, by=self.identity(by), note=note, arguments=arguments, on_behalf_of=on_behalf_of, shown=shown
         )
 
     async def rule(

@@ -23,9 +23,12 @@ def requested(state: SessionState, call: CallState, event: ApprovalRequested, se
         raise broken(seq, f"a person is asked about {event.call_id} while a dispatch of it is unconcluded")
     if call.asked is not None and call.asked.approval_id in state.waits:
         raise broken(seq, f"a person is asked about {event.call_id} already")
+    if event.approval_id in state.asked_ids:
+        raise broken(seq, f"a person is asked about {event.call_id} in a question that was asked before")
     if event.approvers < 1 or not event.approval_id.startswith(APPROVAL + "_"):
         raise broken(seq, f"its question about {event.call_id} can't be answered")
     call.asked, call.decided, call.lapsed = event, (), False
+    state.asked_ids.add(event.approval_id)
 
 
 def decided(state: SessionState, call: CallState, event: ApprovalDecided, seq: int) -> None:

@@ -112,6 +112,8 @@ def rehearse(state: SessionState, drafts: Sequence[Draft]) -> None:
     trial.items, trial.succeeded = [], set()
     trial.waits, trial.wait_opened_at = dict(state.waits), dict(state.wait_opened_at)
     trial.answered = dict(state.answered)
+    if any(isinstance(one.record.event, ApprovalRequested) for one in drafts):
+        trial.asked_ids = set(state.asked_ids)
     trial.queued = list(state.queued)
     trial.undone = dict(state.undone)
     for seq, one in enumerate(drafts, start=state.seq + 1):

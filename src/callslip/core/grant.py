@@ -96,7 +96,9 @@ def in_words(grant: Grant) -> str:
     where = f"session {_name(grant.session)}" if grant.session else f"every session of {_name(grant.requester)}"
     until = "" if grant.until is None else f", until {_moment(grant.until)}"
     tool = f"{_name(grant.tool)} (version {_name(grant.tool_version)}, run by {_name(grant.executor)})"
-    rules = f", when asked for by {' and '.join(map(_name, grant.rules))}" if grant.rules else ""
+    one = len(grant.rules) == 1
+    rules = f"{' and '.join(map(_name, grant.rules))} {'asks' if one else 'ask'}"
+    rules = f", if the rule{'' if one else 's'} {rules}" if grant.rules else ""
     return f"{tool} with {', '.join(parts) or 'no arguments'}; in {where}{rules}{until}"
 
 

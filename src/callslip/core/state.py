@@ -114,6 +114,8 @@ class SessionState(msgspec.Struct, kw_only=True):
     """Addresses of blobs holding earlier items, oldest first."""
     waits: dict[str, WaitOpened] = {}
     wait_opened_at: dict[str, int] = {}
+    asked_ids: set[str] = set()
+    """Ids of all questions ever asked: an answer can't be used again by asking the same question anew."""
     answered: dict[str, Answered] = {}
     """The latest waits that are over, and who ended them: for whoever comes second."""
     revert: RevertStarted | None = None

@@ -45,6 +45,8 @@ class Wait(msgspec.Struct, frozen=True, kw_only=True):
     """Of a job: how far it is, in its tool's words."""
     reasons: tuple[str, ...] = ()
     """Of an approval: the policy rules that ask."""
+    binding: str = ""
+    """Of an approval: names exactly what is shown, for :meth:`Runtime.approve`."""
     approvers: int = 1
     """How many different people must approve."""
     approved_by: tuple[str, ...] = ()

@@ -94,7 +94,11 @@ class Catalogue(Mapping[str, Entry]):
             bad = next((example for example in spec.examples if entry.arguments.errors(example)), None)
             schema = "valid" if bad is None else f"its example {bad!r} is not valid by it"
             yield Part(tool=name, part="schema", ok=bad is None, detail=schema)
-            runs = "answered by its client" if spec.client_owned else f"{type(entry.executor).__name__} bound"
+            runs = (
+                "answered by its client"
+                if spec.client_owned
+                else f"bound to {entry.executor.identity.removeprefix('python:')}"
+            )
             callable_ = spec.client_owned or callable(getattr(entry.executor, "run", None))
             yield Part(tool=name, part="executor", ok=callable_, detail=runs if callable_ else "nothing runs it")
             same = entry.executor.version == spec.version and entry.view.input_schema == spec.input_schema

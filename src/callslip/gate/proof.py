@@ -47,7 +47,7 @@ def fault(
     if principal.key != proof.key or not verify(
         principal.key, message(session, wait_id, event, proof), proof.signature
     ):
-        return f"its signature is not {proof.principal!r}'s"
+        return f"its signature is not {proof.principal}'s"
     if not proof.on_behalf_of:
         return None if standing.may(proof.principal, *roles) else f"{proof.principal!r} is no {' or '.join(roles)}"
     if Role.APPROVER in roles:
@@ -66,7 +66,7 @@ def same_people(decided: Sequence[ApprovalDecided], asker: Asker, standing: Stan
     if standing.advisory:
         return "nobody's key is enrolled, so nobody can be told from anybody else"
     if not asker.shown:
-        return "the session was begun without a key, so it is not known who asks"
+        return "the session was begun without a key, so it is not known who asks (CALLSLIP_KEY=NAME callslip run …)"
     seen = [("whoever asks", {asker.name}, _accounts(standing, {asker.name}, asker.uid))]
     for one in decided:
         proof = one.proof

@@ -195,6 +195,7 @@ class Answers:
             tool=asked.tool,
             arguments=await payloads.load(self._parts.blobs, asked.arguments),
             reasons=asked.rules,
+            binding=asked.binding,
             approvers=asked.approvers,
             approved_by=self._outsider.approvers(row.session, asked, call.decided),
             again=asked.again,

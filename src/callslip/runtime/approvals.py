@@ -69,7 +69,8 @@ class Approvals:
         text = await payloads.text(self._parts.blobs, call.asked.arguments)
         if altered(call.asked, row.session, text):
             raise LogBroken(
-                f"The question {wait_id} was altered after it was asked. Nothing was written. Run `callslip verify`."
+                f"The question {wait_id} was altered after it was asked. Nothing was written. Whoever did so can write "
+                "the state folder: find out who, and stop the session."
             )
         return Asked(
             row=row,
@@ -89,8 +90,10 @@ class Approvals:
         grant: Grant | None = None,
         on_behalf_of: str = "",
         via: Via = "api",
+        shown: str = "",
     ) -> bool:
-        """Approve the call as it was asked about, or with other ``arguments`` (an edit).
+        """Approve the call as it was asked about, or with other ``arguments`` (an edit). ``shown`` is the binding of
+        the question that this person has seen: another one is not answered.
 
         ``grant``: a rule made by :meth:`rule` and shown before, stated once the approval stands.
 
@@ -101,7 +104,7 @@ class Approvals:
             NotFound, WaitConflict: as in :meth:`question`. NotAuthorised: they may not. UsageError: the arguments
             break the tool's schema; the question stays open.
         """
-        asked = await self.question(wait_id)
+        asked = _as_shown(await self.question(wait_id), shown)
         self._check_grant(asked, grant, by)
         edited, changes = None, tuple[str, ...]()
         if arguments is not None:
@@ -128,14 +131,21 @@ class Approvals:
         return enough
 
     async def deny(
-        self, wait_id: str, *, by: Identity, reason: str = "", on_behalf_of: str = "", via: Via = "api"
+        self,
+        wait_id: str,
+        *,
+        by: Identity,
+        reason: str = "",
+        on_behalf_of: str = "",
+        via: Via = "api",
+        shown: str = "",
     ) -> None:
-        """Deny the call; the model is told the reason.
+        """Deny the call; the model is told the reason. ``shown`` as in :meth:`approve`.
 
         Raises:
             NotFound, WaitConflict, NotAuthorised.
         """
-        asked = await self.question(wait_id)
+        asked = _as_shown(await self.question(wait_id), shown)
         event = ApprovalDecided(
             call_id=asked.asked.call_id,
             approval_id=wait_id,
@@ -315,6 +325,15 @@ def _asked(state: SessionState, row: WaitRow) -> CallState:
     """The call that the open question is about."""
     wait = still_open(state, row, WaitKind.APPROVAL)
     return state.calls[wait.call_id or ""]
+
+
+def _as_shown(asked: Asked, shown: str) -> Asked:
+    if shown and shown != asked.asked.binding:
+        raise WaitConflict(
+            f"The question {asked.row.wait_id} is not the one that was shown any more: somebody has altered the log. "
+            "Nothing was written. Don't approve it; find out who."
+        )
+    return asked
 
 
 def _check_wanted(state: SessionState, call: CallState, row: WaitRow) -> None:

@@ -49,6 +49,8 @@ class Drive:
         self.run = run
         self.changed = asyncio.Event()
         self.paused = False
+        self.left = False
+        """With ``paused``: whoever works next is to go on."""
         self._lost = False
         self._owner = owner
         self._taking = asyncio.Lock()
@@ -115,9 +117,10 @@ class Drive:
         task = asyncio.current_task()
         return task is not None and task.cancelling() > 0
 
-    def pause(self) -> None:
-        """Begin nothing new in this run, and end it at the next boundary."""
+    def pause(self, *, leave: bool = False) -> None:
+        """Begin nothing new in this run, and end it at the next boundary; ``leave`` it to the next worker."""
         self.paused = True
+        self.left = self.left or leave
         self.changed.set()
 
     async def end_idle(self) -> None:

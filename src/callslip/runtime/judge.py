@@ -48,13 +48,14 @@ class Asks(msgspec.Struct, frozen=True, kw_only=True):
 Judged = Cleared | Asks | Refusal
 
 
-async def judge_call(drive: Drive, call: CallState) -> Judged:
-    """Judge the call by the facts of this moment.
+async def judge_call(drive: Drive, call: CallState, *, repeats: bool = False) -> Judged:
+    """Judge the call by the facts of this moment. ``repeats``: it was dispatched before, so a stop or a steer does not
+    take it back.
 
     Raises:
         TrustBroken: what the installation trusts was altered.
     """
-    if withdrawn(drive, call):
+    if not repeats and withdrawn(drive, call):
         return CANCELLED
     in_force(drive.parts, drive.state)
     unproven = _unproven(drive)

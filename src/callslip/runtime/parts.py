@@ -24,7 +24,7 @@ from callslip.runtime.redact import Redactor
 _LONGEST_ASKED = 100 * 365.25 * 86_400
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
+class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Figures a project may set in ``[limits]`` of callslip.toml. Durations are in seconds."""
 
     steps_per_turn: int = 50
@@ -50,7 +50,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
             raise ValueError("grace and patience are not negative, and poll is more than 0")
 
 
-class Data(msgspec.Struct, frozen=True, kw_only=True):
+class Data(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a project may set in ``[data]`` of callslip.toml (LEDG-08)."""
 
     encrypt: bool = False

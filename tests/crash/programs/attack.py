@@ -30,10 +30,8 @@ from callslip.core.events.approval_decided import ApprovalDecided
 from callslip.core.events.approval_requested import ApprovalRequested
 from callslip.core.events.wait_closed import WaitClosed
 from callslip.core.grant import Grant
-from callslip.core.principal import Principal, Proof, Role
-from callslip.core.principal import message as answer_message
-from callslip.core.standing import Body, Enrolled, Granted, Statement, encode
-from callslip.core.standing import message as statement_message
+from callslip.core.principal import Principal, Proof, Role, message as answer_message
+from callslip.core.standing import Body, Enrolled, Granted, Statement, encode, message as statement_message
 from callslip.errors import Moved
 from callslip.ledgers.sqlite import SqliteLedger
 from callslip.trust.key_file import KeyFile, keys_folder, write_key

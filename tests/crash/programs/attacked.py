@@ -35,7 +35,9 @@ def pay(to: str, amount: int, context: Context) -> str:
 @tool(risk="write", recovery="never", local_effect=True, timeout=60)
 def shell(argv: list[str]) -> str:
     """Run a Python program."""
-    done = subprocess.run([sys.executable, *argv], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, *argv], check=False, stdin=subprocess.DEVNULL, capture_output=True, text=True
+    )
     return done.stdout + done.stderr
 
 

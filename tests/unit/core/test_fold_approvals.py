@@ -57,6 +57,7 @@ class TestWhatCanNotBe:
             pytest.param(lambda: asked().lapse(), id="expired-though-it-never-does"),
             pytest.param(lambda: asked(expires_at=1).decide().lapse(), id="expired-after-its-answer"),
             pytest.param(lambda: asked().ask(approval="appr_x"), id="asked-twice"),
+            pytest.param(lambda: asked().decide().ask(1, approval="appr_0"), id="asked-under-an-id-used-before"),
             pytest.param(lambda: log().dispatch().ask(), id="asked-while-it-may-run"),
             pytest.param(lambda: log().refuse().ask(), id="asked-after-its-answer"),
             pytest.param(lambda: log().ask(approvers=0), id="nobody-need-approve"),

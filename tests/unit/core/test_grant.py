@@ -119,7 +119,7 @@ def test_in_words_says_all_of_it():
     words = in_words(msgspec.structs.replace(GRANT, until=NOW, session="s 1"))
     assert words == (
         'pay (version v1, run by app:pay) with to = "shop", items = [1, {"n": 2}], amount from 0 up to 100, '
-        'note anything or left out; in session "s 1", when asked for by risk and large, until 2023-11-14 22:13 UTC'
+        'note anything or left out; in session "s 1", if the rules risk and large ask, until 2023-11-14 22:13 UTC'
     )
 
 

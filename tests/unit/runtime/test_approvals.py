@@ -591,7 +591,7 @@ class TestWhoMayDecide:
             with pytest.raises(NotAuthorised):
                 await runtime.approve(wait, by=nobody)
         stranger = Identity(name="anna", uid=11, signer=PrivateKey.fresh())
-        with pytest.raises(NotAuthorised, match="not 'anna'"):
+        with pytest.raises(NotAuthorised, match="not anna's"):
             await runtime.approve(wait, by=stranger)
         assert await runtime.approve(wait, by=people["anna"])
         assert (await dispatch(runtime)).results[0].ok

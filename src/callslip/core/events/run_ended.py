@@ -6,11 +6,13 @@ from typing import Literal
 
 import msgspec
 
-RunStatus = Literal["finished", "waiting", "stopped", "failed", "idle"]
+RunStatus = Literal["finished", "waiting", "stopped", "failed", "idle", "left"]
 
 
 class RunEnded(msgspec.Struct, frozen=True, kw_only=True, tag="run_ended", tag_field="type"):
-    """Releases the session. ``idle`` ends a run of a dispatcher, which knows no turns."""
+    """Releases the session. ``idle`` ends a run of a dispatcher, which knows no turns; ``left``
+    one of a worker that was told to end, for the next worker to go on with.
+    """
 
     status: RunStatus
     reason: str = ""
