@@ -3,8 +3,9 @@
     python bench/waits.py [--sessions 10000] [--rounds 20] [--data-dir DIR]
 
 A worker process opens an empty state folder and sweeps. Then the sessions are made beside it (bench/made_waits.py:
-half wait for a client, half for an approval), and it sweeps as often again: that fills the page caches of its databases,
-which have a size of their own. Then as many again are made, and what it grows by now is what waiting sessions cost.
+half wait for a client, half for an approval), and it sweeps as often again: that fills the page caches of its
+databases, which have a size of their own. Then as many again are made; what it grows by now is what sessions that wait
+cost.
 
 A sweep is what a worker does every two seconds: it asks the ledger what might go on. Its CPU, all threads, is the
 median over rounds, with nothing due and with one session due; that one counts up to where its drive begins. Beside it

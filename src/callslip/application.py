@@ -177,13 +177,13 @@ class Runtime(Outside):
         async with self._driving(session, create=False) as drive:
             return await self._drive(drive)
 
-    def pause(self, session: str) -> None:
+    def pause(self, session: str, *, leave: bool = False) -> None:
         """Let a run of this process end at its next boundary: dispatched calls settle, nothing new begins.
 
-        The turn stays open: :meth:`resume` goes on with it, here or elsewhere.
+        The turn stays open: :meth:`resume` goes on with it, here or elsewhere. ``leave``: any worker does.
         """
         if session in self._driven:
-            self._driven[session].pause()
+            self._driven[session].pause(leave=leave)
 
     def is_active(self, session: str) -> bool:
         """Whether this runtime drives or holds the session at this moment."""

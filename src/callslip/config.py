@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import os
 import re
 import tomllib
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
@@ -95,11 +97,33 @@ def _convert(raw: dict[str, Any], path: Path) -> Config:
         return msgspec.convert(raw, Config)
     except msgspec.ValidationError as error:
         raise ConfigError(
-            f"{path}: {error}. Nothing was started. The settings are: {', '.join(Config.__struct_fields__)}; "
+            f"{path}: {error}.{_hint(str(error))} Nothing was started. "
+            f"The settings are: {', '.join(Config.__struct_fields__)}; "
             f"[limits] takes {', '.join(Limits.__struct_fields__)}; "
             f"[audit] takes {', '.join(AuditSettings.__struct_fields__)}; "
             f"[data] takes {', '.join(Data.__struct_fields__)}."
         ) from error
+
+
+_TABLES: dict[str, Iterable[str]] = {
+    "": Config.__struct_fields__,
+    "limits": Limits.__struct_fields__,
+    "audit": AuditSettings.__struct_fields__,
+    "data": Data.__struct_fields__,
+    "notify": sorted({name for one in get_args(Endpoint) for name in (*one.__struct_fields__, "kind")}),
+}
+
+
+def _hint(said: str) -> str:
+    """What was probably meant by a name that means nothing."""
+    place = re.search(r"at `\$\.(\w+)", said)
+    table = place[1] if place else ""
+    if table == "notify" and re.search(r"\.kind`$", said):
+        kinds = [str(one.__struct_config__.tag) for one in get_args(Endpoint)]
+        return f" The kinds are {', '.join(kinds[:-1])} and {kinds[-1]}."
+    unknown = re.search(r"unknown field `(.*?)`", said)
+    near = difflib.get_close_matches(unknown[1], _TABLES.get(table, ()), n=1) if unknown else []
+    return f" Did you mean {near[0]}?" if near else ""
 
 
 def state_folder(project: Path, configured: str | None) -> Path:

@@ -97,7 +97,7 @@ class Worker:
     async def _drain(self) -> None:
         """Ask each session to stop at its next boundary: what is in the world settles, nothing new begins."""
         for session in list(self._running):
-            self._runtime.pause(session)
+            self._runtime.pause(session, leave=True)
         if self._running:
             await asyncio.wait(self._running.values())
 

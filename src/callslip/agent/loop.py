@@ -90,7 +90,10 @@ async def _reason_to_end(drive: Drive, plan: Plan, steps: int) -> Ended | None:
     if state.stop:
         return await _end(drive, "stopped", reason="asked to stop")
     if drive.paused:
-        return await _end(drive, "stopped", reason="the process was asked to end; resume to go on")
+        reason = "the process was asked to end; resume to go on"
+        if drive.left:
+            reason = "the worker was asked to end; the next one goes on"
+        return await _end(drive, "stopped", reason=reason, left=drive.left)
     if not settled:
         return await _end(drive, "waiting", reason=_waiting_for(state))
     if turn_over(state) and not state.queued:
@@ -177,12 +180,17 @@ def _waiting_for(state: SessionState) -> str:
 
 
 async def _end(
-    drive: Drive, status: Literal["finished", "waiting", "stopped"], *, text: str = "", reason: str = ""
+    drive: Drive,
+    status: Literal["finished", "waiting", "stopped"],
+    *,
+    text: str = "",
+    reason: str = "",
+    left: bool = False,
 ) -> Ended | None:
     """End the run, unless something has just come in from outside: then ``None``, and the loop looks again."""
     failpoint.hit("run.ending")
     try:
-        await drive.append(RunEnded(status=status, reason=reason), judged=drive.state.outsider_seq)
+        await drive.append(RunEnded(status="left" if left else status, reason=reason), judged=drive.state.outsider_seq)
     except Moved:
         return None
     return Ended(status=status, text=text, reason=reason)

@@ -154,7 +154,7 @@ class AgainstLog:
             what = f"session {session!r} has no entry for {named(gap)}"
             self.report.found("gap", what, session=session, positions=gap)
         if later:
-            self.report.notices.append(f"Session {session!r} has not been told yet from record {later[0]} on.")
+            self.report.notices.append(f"Session {session!r} is not in the audit yet from record {later[0]} on.")
 
 
 def _is_missing(value: Any) -> bool:

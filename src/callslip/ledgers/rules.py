@@ -188,7 +188,8 @@ def _change(head: Head, drafts: Sequence[Draft], *, outsider: bool) -> Change:
         elif isinstance(event, RunEnded):
             # The run has folded everything up to this append, or the append is refused as Moved; but one that failed
             # may have left what came meanwhile undone.
-            status, owner, woken = event.status, None, woken and event.status in {"failed", "idle"}
+            status, owner = event.status, None
+            woken = event.status == "left" or (woken and event.status in {"failed", "idle"})
         elif isinstance(event, SessionSealed):
             status, woken = SEALED, False
         elif isinstance(event, SessionImported):

@@ -8,9 +8,11 @@ import stat
 from collections.abc import Iterable
 from pathlib import Path
 
-from callslip.errors import StateRefused
+from callslip.errors import ConfigError, StateRefused
 
 KEY_BYTES = 32
+_MARKS = ("ledger.db", "installation.key", "trust.log", "owners")
+"""By any of these a state folder is known."""
 
 
 def open_state(folder: Path, *, writable_roots: Iterable[Path] = ()) -> Path:
@@ -24,6 +26,7 @@ def open_state(folder: Path, *, writable_roots: Iterable[Path] = ()) -> Path:
     """
     folder = folder.expanduser().absolute()
     _check_place(folder, writable_roots)
+    check_is_one(folder)
     try:
         folder.mkdir(parents=True, mode=0o700, exist_ok=True)
         for name in ("owners", "blobs"):
@@ -37,6 +40,28 @@ def open_state(folder: Path, *, writable_roots: Iterable[Path] = ()) -> Path:
     for entry in folder.iterdir():
         _check(entry, 0o700 if entry.is_dir() else 0o600)
     return folder
+
+
+def is_one(folder: Path) -> bool:
+    """Whether the folder has been used for state."""
+    return any(os.path.lexists(folder / name) for name in _MARKS)
+
+
+def check_is_one(folder: Path) -> None:
+    """Refuse what is there and is something else, before anybody is told to change its mode.
+
+    Raises:
+        ConfigError: a file. StateRefused: a folder that is open to others, and has no state in it.
+    """
+    if folder.is_symlink() or not os.path.lexists(folder):
+        return
+    info = folder.lstat()
+    if not stat.S_ISDIR(info.st_mode):
+        raise ConfigError(f"{folder} is no state folder: it is a file. Nothing was done. Name another with --state.")
+    if stat.S_IMODE(info.st_mode) & ~0o700 and not is_one(folder):
+        raise StateRefused(
+            f"{folder} is no state folder. Nothing was done. Name another with --state; one that is not there is made."
+        )
 
 
 def _check_place(folder: Path, writable_roots: Iterable[Path]) -> None:

@@ -22,7 +22,7 @@ def test_what_goes_back(written, original):
     [
         ("a", "b"), ("a [redacted]", "b secret"), ("[redacted]x", "x"), ("a[redacted]b[redacted]c", "a1c"),
         (1, True), (1, 1.0), ({"a": 1}, {"a": 1, "b": 2}), ({"a": 1, "b": 2}, {"a": 1}), ([1], [1, 2]), ("1", 1),
-        ({"[redacted]": 3}, {"key": 1}), ({"[redacted]": 1}, {}), ("ab[redacted]bc", "abc"), (None, {}),
+        ({"[redacted]": 3}, {"key": 1}), ({"[redacted]": 1}, {}), ("ab[redacted]bc", "abc"), ("ab[redacted]ab[redacted]c", "ab1c2c"), (None, {}),
     ],
 )  # fmt: skip
 def test_what_does_not(written, original):

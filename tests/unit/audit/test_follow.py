@@ -133,6 +133,24 @@ async def test_secrets_reach_no_entry(scene):
     assert (await scene.verify()).ok, "or may hold others"
 
 
+async def test_whoever_verifies_may_hold_secrets_that_the_writer_did_not(scene):
+    text = canon.canonical({"password": "correct-horse-battery"})
+    log = LogBuilder().user().step("t").dispatch(arguments=inline(text), arguments_digest=canon.digest(text))
+    await scene.log(log.settle(status=Status.FATAL_ERROR, error_message="no correct-horse-battery"))
+    await scene.catch_up()
+    scene.secrets = ["correct-horse-battery"]
+    assert (await scene.verify()).ok
+
+
+async def test_a_payload_that_is_lost_says_nothing_against_what_was_read_from_it(scene):
+    text = canon.canonical({"text": "x" * 6000})
+    address = await scene.blobs.put(text)
+    await scene.log(LogBuilder().user().step("t").dispatch(arguments=by_reference(text)))
+    await scene.catch_up()
+    del scene.blobs._data[address]
+    assert (await scene.verify()).ok
+
+
 @pytest.mark.requirement("LEDG-08")
 async def test_reads_of_payloads_are_entries_and_durable_at_once(scene, paid):
     await scene.log(paid())

@@ -96,7 +96,8 @@ def test_an_approval_from_its_question_to_the_dispatch():
 
 
 def test_two_who_must_approve_are_both_named_and_a_new_question_forgets_them():
-    log = LogBuilder().user().step("pay").ask(approvers=2).decide(closes=False, by="anna")
+    unsigned = Proof(principal="anna", key="k" * 64)
+    log = LogBuilder().user().step("pay").ask(approvers=2).decide(closes=False, proof=unsigned)
     assert last(log).key == "", "what nobody signed has no key"
     assert last(log.decide(by="ben").dispatch(approval="appr_0")).approved_by == ("anna", "ben")
     other = LogBuilder().user().step("pay").ask(approvers=2).decide(closes=False).close("appr_0", "withdrawn", "own")

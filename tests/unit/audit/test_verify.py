@@ -90,7 +90,7 @@ class TestTheBook:
         told.forget_index()
         report = await told.verify()
         assert report.problems == []
-        assert report.notices == ["Session 's' has not been told yet from record 13 on."]
+        assert report.notices == ["Session 's' is not in the audit yet from record 13 on."]
         assert report.unanchored == 1
 
     async def test_the_whole_book_rewritten_with_a_chain_that_is_right(self, told):
@@ -258,8 +258,8 @@ async def test_what_is_not_told_yet_is_no_gap(scene, paid):
     report = await scene.verify()
     assert report.problems == []
     assert report.notices == [
-        "Session 'later' has not been told yet from record 1 on.",
-        "Session 's' has not been told yet from record 12 on.",
+        "Session 'later' is not in the audit yet from record 1 on.",
+        "Session 's' is not in the audit yet from record 12 on.",
     ]
 
 

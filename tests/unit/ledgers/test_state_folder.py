@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from callslip import Runtime, tool
-from callslip.errors import StateRefused
+from callslip.errors import ConfigError, StateRefused
 from callslip.ledgers import state_folder
 from callslip.ledgers.state_folder import installation_key, open_state
 
@@ -61,6 +61,20 @@ class TestModes:
         path.chmod(mode(path) | bit)
         with pytest.raises(StateRefused, match=r"open to others .*Nothing was started.* Run: chmod [67]00"):
             open_state(folder)
+
+    def test_what_is_no_state_folder_is_left_as_it_is(self, tmp_path):
+        """Least of all is anybody told to change the mode of /tmp."""
+        (tmp_path / "file").touch()
+        (tmp_path / "open").mkdir()
+        (tmp_path / "open").chmod(0o1777)
+        with pytest.raises(
+            ConfigError, match=r"file is no state folder: it is a file\. Nothing was done\. Name another"
+        ):
+            open_state(tmp_path / "file")
+        with pytest.raises(StateRefused, match=r"open is no state folder\. Nothing was done\. Name another") as refused:
+            open_state(tmp_path / "open")
+        assert "chmod" not in str(refused.value)
+        assert list((tmp_path / "open").iterdir()) == []
 
     def test_the_ledger_too(self, folder):
         (folder / "ledger.db").touch(mode=0o600)
