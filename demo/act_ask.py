@@ -77,7 +77,7 @@ def forged(stage: Stage) -> None:
     claims.check("the worker did not pay: the bank counts nothing, nothing was dispatched", _paid(stage), _NOTHING)
     claims.check("it asks again, and the session waits", (last.get("status"), len(calls.waits(log))), ("waiting", 1))
     why = "; ".join(calls.questions(log, TOOL)[-1].again)
-    claims.check(f"the question says why: {why or 'nothing'}", f"signature is not {MARA!r}'s" in why)
+    claims.check(f"the question says why: {why or 'nothing'}", f"signature is not {MARA}'s" in why)
     if not claims.failed:
         stage.summary.append(("forged approval", "did not count: nothing was paid on it"))
 

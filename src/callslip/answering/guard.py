@@ -29,6 +29,8 @@ HEADERS = {
 _FAILURES, _WINDOW = 10, 60.0
 """So many wrong tokens in so many seconds; those beyond are told to wait."""
 
+_UNKNOWN = "No valid token. Nothing was done. It stands in answers.token, new at every start."
+
 Next = Callable[[Request], Awaitable[Response]]
 
 
@@ -86,7 +88,7 @@ class Guard:
             wait = str(max(round(_WINDOW - (now - self._failures[0])), 1))
             return Refused(429, "too_many_failures", "Too many failed requests. Wait.", {"Retry-After": wait})
         self._failures.append(now)
-        return Refused(401, "unauthorised", "Unauthorised.", {"WWW-Authenticate": "Bearer"})
+        return Refused(401, "unauthorised", _UNKNOWN, {"WWW-Authenticate": "Bearer"})
 
 
 def _split(host: str) -> tuple[str, int | None]:

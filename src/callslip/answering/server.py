@@ -98,8 +98,12 @@ class Server:
 
     async def _unrouted(self, request: Request, error: HTTPException) -> Response:
         """No such path, or another method."""
-        kind = {404: "not_found", 405: "wrong_method"}.get(error.status_code, "bad_request")
-        return self._fault(request, Refused(error.status_code, kind, "There is nothing of that kind.", error.headers))
+        takes = (error.headers or {}).get("Allow", "another method")
+        kind, why = {
+            404: ("not_found", "There is no such path. Nothing was done. What waits stands at /v1/waits."),
+            405: ("wrong_method", f"This path takes {takes} only. Nothing was done."),
+        }.get(error.status_code, ("bad_request", "The request can't be understood. Nothing was done."))
+        return self._fault(request, Refused(error.status_code, kind, why, error.headers))
 
     def _fault(self, request: Request, error: Exception) -> Response:
         document = document_of(error)

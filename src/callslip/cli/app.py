@@ -11,6 +11,7 @@ import importlib
 import importlib.util
 import os
 import re
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -23,7 +24,8 @@ from callslip.cli.options import Given
 from callslip.cli.project import Project, find, say_held, trust_at
 from callslip.cli.reading import Reader
 from callslip.config import FILE, Config
-from callslip.errors import CallslipError, ConfigError, NotAccepted
+from callslip.errors import CallslipError, ConfigError, NotAccepted, TrustBroken
+from callslip.ledgers.state_folder import is_one
 from callslip.project import files
 from callslip.project.imports import Guard, guard, spec_of
 from callslip.providers.recorded import Recorded
@@ -49,7 +51,7 @@ def runtime_for(given: Given, purpose: Purpose, **changes: Any) -> Runtime:
     project = find(given)
     if purpose not in LOOKING:
         project.acting()
-    elif project.held is not None and given.state is None:
+    elif project.held is not None and (given.state is None or isinstance(project.held, TrustBroken)):
         say_held(project)
     runtime = application(given, project, purpose)
     if runtime is None:
@@ -84,6 +86,9 @@ def application(given: Given, project: Project, purpose: Purpose) -> Runtime | N
     except NotAccepted:
         say_held(project)
         return None
+    except ConfigError as error:
+        error.add_note(f"Without the application: --state {shlex.quote(str(project.state))}")
+        raise
 
 
 def base_of(given: Given, project: Project) -> Path:
@@ -147,6 +152,8 @@ def _state(given: Given, project: Project, purpose: Purpose) -> Path | None:
         return project.state
     if given.state is not None and not project.state.exists():
         raise ConfigError(f"There is no state folder {given.state}. Nothing was read or written.")
+    if given.state is not None and purpose == "look" and not is_one(project.state):
+        raise ConfigError(f"{given.state} is no state folder: it has no {LEDGER_FILE}. Nothing was read.")
     return None
 
 

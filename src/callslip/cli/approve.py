@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -23,6 +24,7 @@ from callslip.cli.question import grant_lines, question_document, show_question,
 from callslip.core.grant import Grant, in_words
 from callslip.core.principal import Role
 from callslip.errors import UsageError
+from callslip.trust.on_hand import PASSPHRASE_FILE
 
 
 class _Rule(NamedTuple):
@@ -60,6 +62,11 @@ async def approve(given: Given, wait: str, **said: Any) -> int:
     rule = _rule(said)
     if said["model"] is not None and not said["drive"]:
         raise UsageError("--model goes with --drive. Nothing was written.")
+    if said["drive"] and os.environ.get(PASSPHRASE_FILE):
+        raise UsageError(
+            f"--drive runs tools, and they would find {PASSPHRASE_FILE} in their environment and could sign with your "
+            "key. Nothing was written. Leave out --drive, and let a worker or `callslip resume` go on."
+        )
     driver = runtime_for(given, "drive", model=said["model"]) if said["drive"] else None
     async with _for_saying(given, driver) as runtime:
         decided = await _decide(given, runtime, wait, rule, said)
@@ -90,7 +97,7 @@ async def _decide(
         return None
     by = acting(runtime, quiet=given.as_json)
     enough = await runtime.approvals.approve(
-        wait, by=by, note=said["note"], grant=grant, on_behalf_of=said["behalf"], via="cli"
+        wait, by=by, note=said["note"], grant=grant, on_behalf_of=said["behalf"], via="cli", shown=asked.binding
     )
     told = None if grant is None else {"id": grant.id, "words": in_words(grant)}
     tell_decision(
@@ -134,10 +141,20 @@ def _bounds(said: Sequence[str]) -> dict[str, float]:
     bounds: dict[str, float] = {}
     for one in said:
         name, equals, text = one.rpartition("=")
-        value = read_value(f"--at-most {name}", text) if equals and name else None
-        if isinstance(value, bool) or not isinstance(value, int | float):
+        if not (equals and name):
             raise UsageError(f"--at-most {one} names no bound. Nothing was written. Say ARGUMENT=NUMBER.")
+        value = _number(text)
+        if value is None:
+            raise UsageError(f"--at-most {name} needs a number. Nothing was written. Say {name}=NUMBER.")
         if name in bounds:
             raise UsageError(f"--at-most names {name} twice. Nothing was written.")
         bounds[name] = value
     return bounds
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = read_value("--at-most", text)
+    except UsageError:
+        return None
+    return None if isinstance(value, bool) or not isinstance(value, int | float) else value

@@ -31,6 +31,8 @@ from callslip.errors import Busy, LogBroken, NotFound
 
 _MOST = 50
 """Problems shown."""
+_WIDE, _UNDER = 120, 4
+"""Columns that a table of entries needs; with fewer, an entry takes several lines, indented by so many."""
 _FOLDER = "audit"
 
 
@@ -46,9 +48,19 @@ async def tail(given: Given, lines: int) -> None:
 @click.option("--tool", default="", metavar="NAME", help="Of calls of this tool.")
 @click.option("--actor", default="", metavar="NAME", help="Of whoever asked, answered, approved or is stood in for.")
 @click.option("--call", default="", metavar="ID", help="Of this call.")
-@click.option("--kind", default="", metavar="KIND", help="Of this kind, such as tool_dispatch or approval_decided.")
+@click.option(
+    "--kind",
+    type=click.Choice(audit_words.KINDS),
+    metavar="KIND",
+    help="Of this kind, such as tool_dispatch or approval_decided.",
+)
 @click.option("--effect", type=click.Choice(["none", "done", "unknown"]), help="With this effect.")
-@click.option("--status", default="", metavar="STATUS", help="With this status, such as success.")
+@click.option(
+    "--status",
+    type=click.Choice(audit_words.STATUSES),
+    metavar="STATUS",
+    help="With this status, such as success.",
+)
 @click.option("--since", default="", metavar="TIME", help="Not before 2026-01-31, 2026-01-31T08:00, or 2h, 3d ago.")
 @click.option("--until", default="", metavar="TIME", help="Before then.")
 async def query(given: Given, since: str, until: str, **wanted: str | None) -> None:
@@ -59,7 +71,21 @@ async def query(given: Given, since: str, until: str, **wanted: str | None) -> N
         until=moment("--until", until, now=now) if until else None,
         **{name: value or "" for name, value in wanted.items()},
     )
-    _print(given, find(_folder(runtime_for(given, "look")) / FILE, meant))
+    async with runtime_for(given, "look") as runtime:
+        book = _folder(runtime) / FILE
+        if meant.session and next(find(book, Query(session=meant.session)), None) is None:
+            await _known(runtime, meant.session)
+    _print(given, find(book, meant))
+
+
+async def _known(runtime: Runtime, session: str) -> None:
+    """Whether there is such a session, though the audit has nothing of it.
+
+    Raises:
+        NotFound: there is none.
+    """
+    if not await runtime.parts.ledger.heads(session):
+        raise NotFound(f"There is no session {session!r}. `callslip sessions` lists those there are.")
 
 
 @command
@@ -74,8 +100,9 @@ async def query(given: Given, since: str, until: str, **wanted: str | None) -> N
 async def verify(given: Given, files: tuple[Path, ...]) -> int:
     """Check that the audit is what was written.
 
-    Its chain, each entry against the log, and the heads that are kept elsewhere. Names the session and the positions of whatever is missing, and how many entries no kept head covers. It changes
-    nothing. Exit code 5 if anything is wrong.
+    Its chain, each entry against the log, and the heads that are kept elsewhere. Names the session and the positions
+    of whatever is missing, and how many entries no kept head covers. It changes nothing. Exit code 5 if anything is
+    wrong.
     """
     project = find_project(given)
     progress = look.Progress()
@@ -166,10 +193,26 @@ def _print(given: Given, found: Iterable[Read]) -> None:
             print_document(audit_words.document(one), line=True)
         return
     rows = [audit_words.row(one) for one in found]
-    if rows:
+    columns = look.columns()
+    if not rows:
+        look.say("No entry is like that.")
+    elif columns is None or columns >= _WIDE:
         look.table(audit_words.HEADINGS, rows)
     else:
-        look.say("No entry is like that.")
+        for row in rows:
+            _stack(row)
+
+
+def _stack(row: audit_words.Row) -> None:
+    """An entry where a table would cut off what matters: when, which session, who and what; below that, why."""
+    when, session, who, what, why = row
+    colour = what.colour
+    look.say(
+        f"{look.paint(when, dim=True)}  {one_line(session)}  {one_line(who)}  "
+        + look.paint(one_line(what.text), colour)
+    )
+    if why:
+        look.hang(" " * _UNDER, why)
 
 
 def _print_report(given: Given, report: Report, place: keeping.Place | None) -> None:
@@ -178,15 +221,16 @@ def _print_report(given: Given, report: Report, place: keeping.Place | None) -> 
         f"{look.mark('ok' if report.ok else 'bad')} {look.paint('audit', bold=True)}  {look.paint(head, dim=True)}"
     )
     for problem in report.problems[:_MOST]:
-        look.say(f"    {look.paint(problem.kind, 'red')}: {one_line(problem.message)}")
+        look.hang(f"    {look.paint(problem.kind, 'red')}: ", problem.message)
     if len(report.problems) > _MOST:
         look.say(f"    and {len(report.problems) - _MOST:,} more; --json lists them all", dim=True)
     for notice in report.notices:
-        look.say(f"  {look.mark('dot')} {one_line(notice)}")
-    look.say(f"  {look.mark('warn' if report.unanchored else 'ok')} {one_line(_anchored(report, place))}")
+        look.hang(f"  {look.mark('dot')} ", notice)
+    look.hang(f"  {look.mark('warn' if report.unanchored else 'ok')} ", _anchored(report, place))
     if not report.ok:
-        look.say(
-            "Keep the folder as it is, and find out who could write to it; `callslip verify` checks the log itself."
+        look.hang(
+            "",
+            "Keep the folder as it is, and find out who could write to it; `callslip verify` checks the log itself.",
         )
     elif report.unanchored and place is not None:
         look.say(f"  {given.command('audit', 'anchor')}", dim=True)

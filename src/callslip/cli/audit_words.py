@@ -8,6 +8,7 @@ from typing import Any
 from callslip.audit.entry import READ, Entry, Read
 from callslip.cli import moments
 from callslip.cli.look import Cell
+from callslip.core.result import Status
 
 HEADINGS = ("when", "session", "who", "what", "why, and what came of it")
 
@@ -30,10 +31,22 @@ _DEEDS = {
     "revert_started": "undoes",
     READ: "read a payload",
 }
+_BY_DECISION = frozenset({"approval_decided", "call_resolved", "wait_closed", "session_imported"})
+"""Kinds whose deed is what was decided."""
+KINDS = tuple(sorted({*_DEEDS, *_BY_DECISION, "function_response"}))
+"""All kinds of entries."""
+STATUSES = (
+    *(one.value for one in Status if one is not Status.PENDING_APPROVAL),
+    "failed", "started", "asked to end", "whole", "perhaps not whole",
+)  # fmt: skip
+"""All that an entry's ``status`` may say: of a call, an attempt, a job, an imported log."""
 _COLOURS = {"dispatched": "cyan", "refused": "red", "denied": "red", "failed": "red", "parked": "yellow"}
 
 
-def row(one: Read) -> tuple[Cell | str, ...]:
+Row = tuple[str, str, str, Cell, str]
+
+
+def row(one: Read) -> Row:
     """The entry's cells, under :data:`HEADINGS`."""
     entry = one.line.entry
     word = deed(entry)
@@ -51,7 +64,7 @@ def deed(entry: Entry) -> str:
     """What was done, in a word."""
     if entry.kind == "function_response":
         return "refused" if entry.decision == "refused" else "settled"
-    if entry.kind in {"approval_decided", "call_resolved", "wait_closed", "session_imported"}:
+    if entry.kind in _BY_DECISION:
         return entry.decision.replace("_", " ")
     return _DEEDS.get(entry.kind, entry.kind)
 

@@ -13,14 +13,14 @@ from callslip.cli.checks import Finding, bad, ok, warn
 from callslip.cli.options import Given
 from callslip.cli.project import Project, find
 from callslip.cli.review import review
-from callslip.config import FILE
+from callslip.config import FILE, Config
 from callslip.errors import CallslipError, ConfigError
-from callslip.gate.catalogue import Catalogue
+from callslip.gate.catalogue import Catalogue, Part
 from callslip.policies.by_risk import DEFAULTS
 
 _NAMED = 6
 """Files that are named."""
-_PARTS = ("spec", "version", "check", "prepare", "run", "probe", "digest")
+_PARTS = ("spec", "version", "identity", "check", "prepare", "run", "probe", "digest")
 
 
 class Application(NamedTuple):
@@ -29,6 +29,10 @@ class Application(NamedTuple):
     findings: list[Finding]
     state: Path | None
     workspace: Path | None
+    config: Config | None = None
+    """The accepted one, …"""
+    folder: Path | None = None
+    """… and what its paths are relative to."""
 
 
 def check_application(given: Given) -> Application:
@@ -47,13 +51,13 @@ def check_application(given: Given) -> Application:
         runtime = application(given, project, "drive") or bare(project, "tools")
     except CallslipError as error:
         found.append(bad("application", str(error)))
-        return Application(found, project.state, project.workspace)
+        return Application(found, project.state, project.workspace, project.config, project.folder)
     found.append(ok("application", named or f"none: the workspace's tools, by {FILE}"))
     own = runtime.settings
     found += _model(project, own.model)
     found += _tools(runtime, project)
     state = project.state if given.state is not None or own.state is None else own.state
-    return Application(found, state, own.workspace or project.workspace)
+    return Application(found, state, own.workspace or project.workspace, project.config, project.folder)
 
 
 def _accepted(given: Given, project: Project) -> list[Finding]:
@@ -120,7 +124,7 @@ def _tools(runtime: Runtime, project: Project) -> list[Finding]:
             continue
         whole.append(executor)
         good = all(part.ok for part in parts)
-        detail = ", ".join(f"{part.part} {'' if part.ok else 'WRONG: '}{part.detail}" for part in parts)
+        detail = ", ".join(_plain(part) for part in parts)
         found.append((ok if good else bad)(f"tool {executor.spec.name}", detail))
     try:
         Catalogue(whole)
@@ -129,6 +133,15 @@ def _tools(runtime: Runtime, project: Project) -> list[Finding]:
     if len(whole) < len(executors):
         found.append(bad("tools", f"the registry is half-loaded: {len(whole)} of {len(executors)} tools can be bound"))
     return found + _asked(runtime, project, whole)
+
+
+def _plain(part: Part) -> str:
+    """A part of a registration for people: schema, what runs it, what models are shown."""
+    if not part.ok:
+        return f"{part.part} WRONG: {part.detail}"
+    if part.part == "schema":
+        return f"schema {part.detail}"
+    return part.detail if part.part == "executor" else f"shown as {part.detail}"
 
 
 def _asked(runtime: Runtime, project: Project, whole: Sequence[Any]) -> list[Finding]:

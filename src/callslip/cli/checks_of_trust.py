@@ -14,11 +14,18 @@ from callslip.trust.on_hand import unlocked_keys
 _ADVISORY = (
     "approvals advisory: no key is enrolled; anybody who can write as this user can answer (`callslip enrol NAME`)"
 )
+_LEFT = (
+    "a process of this account can't approve, grant, enrol or accept code; it can still act without Callslip, write as "
+    "the driver of a session, stop things, and put an older or its own state folder here (docs: threat model)"
+)
+"""Said wherever keys are in force: what they do not keep out."""
 
 
 def check_trust(folder: Path | None, workspace: Path | None) -> list[Finding]:
     """What the state folder trusts, and whether the keys that answer are out of others' reach."""
-    return [_trust(folder), *_keys(workspace)]
+    trust = _trust(folder)
+    left = [ok("what is left", _LEFT)] if trust.level == "ok" else []
+    return [trust, *left, *_keys(workspace)]
 
 
 def _trust(folder: Path | None) -> Finding:

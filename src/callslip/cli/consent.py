@@ -5,10 +5,9 @@ from __future__ import annotations
 import sys
 from typing import NamedTuple
 
-import click
-
 from callslip.cli import look
 from callslip.cli.options import Given
+from callslip.cli.prompt import STAYS_OPEN, confirm
 from callslip.cli.question import DIGEST
 from callslip.errors import UsageError
 
@@ -33,7 +32,7 @@ def consented(given: Given, ask: str, reading: Reading, *, yes: bool, digest: st
     """Whether they say yes.
 
     Raises:
-        UsageError: nobody can be asked, or not all of it was shown.
+        UsageError: nobody can be asked, or not all of it was shown. Interrupted: Ctrl-C.
     """
     wanted = reading.digest[:DIGEST]
     if digest is not None:
@@ -51,7 +50,7 @@ def consented(given: Given, ask: str, reading: Reading, *, yes: bool, digest: st
         return True
     if given.as_json or not on_terminal():
         raise UsageError("There is no terminal to ask on. Nothing was written. Say --yes if that is meant.")
-    if click.confirm(ask, default=False, err=True):
+    if confirm(ask, kept=STAYS_OPEN):
         return True
-    look.say("Nothing was written; the question stays open.")
+    look.say(STAYS_OPEN)
     return False

@@ -33,5 +33,5 @@ async def deny(given: Given, wait: str, reason: str, behalf: str) -> None:
             for line in show_question(asked, most=_MOST).lines:
                 look.say(line)
         by = acting(runtime, quiet=given.as_json)
-        await runtime.approvals.deny(wait, by=by, reason=reason, on_behalf_of=behalf, via="cli")
+        await runtime.approvals.deny(wait, by=by, reason=reason, on_behalf_of=behalf, via="cli", shown=asked.binding)
     tell_decision(given, asked, "denied", by=by.name, advisory=asked.advisory, reason=reason)

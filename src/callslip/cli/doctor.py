@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from callslip.cli import look
-from callslip.cli.checks import Finding
 from callslip.cli.checks_of_app import check_application
+from callslip.cli.checks_of_audit import check_audit
+from callslip.cli.checks_of_notices import check_notices
 from callslip.cli.checks_of_state import check_state
 from callslip.cli.checks_of_system import check_system, check_workspace
 from callslip.cli.checks_of_trust import check_trust
@@ -17,8 +18,8 @@ from callslip.cli.safe_text import one_line
 
 @command
 async def doctor(given: Given) -> int:
-    """Check Python, SQLite, the project, its state folder and log, who may answer, the model's settings, and each
-    tool's registration.
+    """Check Python, SQLite, the project, its state folder, log and audit, who may answer, who is told, the model's
+    settings, and each tool's registration.
 
     Changes nothing and asks nothing of any network. Exit code 1 if something is wrong.
     """
@@ -27,6 +28,10 @@ async def doctor(given: Given) -> int:
     found += application.findings
     if application.state is not None:
         found += await check_state(application.state, application.workspace)
+    config = application.config
+    anchor, folder = (config.audit.anchor, application.folder) if config is not None else ("", None)
+    found += check_audit(application.state, anchor, folder)
+    found += check_notices(config.notify) if config is not None else []
     found += check_trust(application.state, application.workspace)
     found += check_workspace(application.workspace)
     wrong = sum(finding.level == "bad" for finding in found)
@@ -36,12 +41,8 @@ async def doctor(given: Given) -> int:
         return ERROR if wrong else DONE
     subject = max(look.width(one.subject) for one in found)
     for one in found:
-        look.say(f"{look.mark(one.level)} {look.pad(one_line(one.subject), subject)}  {_detail(one)}")
+        head = f"{look.mark(one.level)} {look.pad(one_line(one.subject), subject)}  "
+        look.hang(head, one.detail, dim=one.level == "ok")
     verdict = f"{wrong} thing{'s' if wrong != 1 else ''} to put right." if wrong else "Nothing is wrong."
     look.say(f"\n{verdict}", bold=True)
     return ERROR if wrong else DONE
-
-
-def _detail(finding: Finding) -> str:
-    text = one_line(finding.detail)
-    return look.paint(text, dim=True) if finding.level == "ok" else text

@@ -160,7 +160,7 @@ def _tell(given: Given, view: LiveView, run: Run, told: _Told) -> None:
     try:
         _answer(view, run)
     finally:
-        _how_it_ended(given, run, told)
+        _how_it_ended(given, view, run, told)
 
 
 def _answer(view: LiveView, run: Run) -> None:
@@ -183,15 +183,18 @@ def _one_place() -> bool:
     return (out.st_dev, out.st_ino) == (err.st_dev, err.st_ino)
 
 
-def _how_it_ended(given: Given, run: Run, told: _Told) -> None:
+def _how_it_ended(given: Given, view: LiveView, run: Run, told: _Told) -> None:
     if run.status == "finished":
         look.murmur(f"{look.mark('ok')} {look.paint(f'finished in {told.took}', dim=True)}")
         return
     if run.status == "waiting":
-        look.murmur(f"{look.mark('wait')} {look.paint('waiting', bold=True)} {visible(run.reason)}")
+        kinds = {wait.kind.value for wait in run.waits}
+        if told.kept or not kinds.issuperset(run.reason.split(", ")):  # otherwise the waits themselves say it
+            look.murmur(f"{look.mark('wait')} {look.paint('waiting', bold=True)} {visible(run.reason)}")
         if told.kept:
             look.murmur("  your message is kept; it is read once what is waited for has come:")
-        print_waits(given, run.waits, said=told.said, say=False)
+        shown = {wait.id for wait in run.waits if view.has_shown(wait.call_id, wait.arguments)}
+        print_waits(given, run.waits, said=told.said, say=False, shown=shown)
     else:
         look.murmur(f"{look.mark('warn')} {look.paint('stopped', bold=True)} {visible(run.reason)}")
     look.murmur(f"  then: {told.then}")

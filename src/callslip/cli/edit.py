@@ -19,6 +19,7 @@ from callslip.cli.deciding import find_question, tell_decision
 from callslip.cli.editing import editable, edited, given_arguments, read_object
 from callslip.cli.failure import DONE, ERROR, report
 from callslip.cli.options import Given
+from callslip.cli.prompt import STAYS_OPEN, confirm
 from callslip.cli.question import change_lines, question_document, show_question
 from callslip.core import canon
 from callslip.core.difference import differences
@@ -75,7 +76,7 @@ async def edit(
             return ERROR
         by = acting(runtime, quiet=given.as_json)
         enough = await runtime.approvals.approve(
-            wait, by=by, note=note, arguments=arguments, on_behalf_of=behalf, via="cli"
+            wait, by=by, note=note, arguments=arguments, on_behalf_of=behalf, via="cli", shown=asked.binding
         )
     more: dict[str, Any] = {"by": by.name, "advisory": asked.advisory, "changes": changes}
     more |= {"arguments": arguments, "question": question_document(given, asked)}
@@ -102,7 +103,7 @@ def _in_editor(given: Given, asked: Question) -> dict[str, Any]:
             check_arguments(asked, arguments)
         except UsageError as error:
             report(error, as_json=False, debug=given.debug)
-            if not click.confirm("Edit it again?", default=True, err=True):
+            if not confirm("Edit it again?", kept=STAYS_OPEN, default=True):
                 raise UsageError("Nothing was edited. Nothing was written; the question stays open.") from error
         else:
             return arguments

@@ -5,16 +5,22 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import signal
 import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from callslip.answering.question import Question
 from callslip.cli.json_value import read_file, read_value
+from callslip.cli.prompt import STAYS_OPEN, Interrupted, on_interrupt
 from callslip.cli.safe_text import visible_json
 from callslip.errors import UsageError
+
+_INTERRUPTED = (-signal.SIGINT, 128 + signal.SIGINT)
+"""How an editor ends that Ctrl-C has ended: itself, or as a shell says it."""
 
 
 def given_arguments(asked: Question, *, whole: str | None, single: Sequence[str]) -> dict[str, Any] | None:
@@ -54,15 +60,20 @@ def editable(arguments: dict[str, Any]) -> str:
 def edited(text: str) -> str:
     """The text as the person's editor (``VISUAL``, ``EDITOR``, else ``vi``) leaves it.
 
+    Ctrl-C belongs to the editor, and ends this only if it ends that.
+
     Raises:
-        UsageError: the editor can't be started or fails.
+        UsageError: the editor can't be started or fails. Interrupted: Ctrl-C has ended it.
     """
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     with tempfile.TemporaryDirectory(prefix="callslip-") as folder:  # mode 0700
         path = Path(folder) / "arguments.json"
         path.write_text(text)
         try:
-            done = subprocess.run([*shlex.split(editor), str(path)], check=False)  # noqa: S603 - the person's own
+            with on_interrupt(_left_to_it):
+                done = subprocess.run([*shlex.split(editor), str(path)], check=False)  # noqa: S603 - the person's own
+            if done.returncode in _INTERRUPTED:
+                raise Interrupted(STAYS_OPEN)
             if done.returncode:
                 raise UsageError(f"The editor {editor!r} ended with {done.returncode}. Nothing was written.")
             return path.read_text()
@@ -71,6 +82,10 @@ def edited(text: str) -> str:
                 f"The editor {editor!r} can't be used ({error}). Nothing was written. Name another in EDITOR, or use "
                 "--set or --arguments."
             ) from error
+
+
+def _left_to_it(_number: int, _frame: FrameType | None) -> None:
+    """Unlike a signal that is ignored, one that is taken is the editor's own again."""
 
 
 def read_object(text: str, what: str) -> dict[str, Any]:

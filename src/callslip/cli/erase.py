@@ -11,6 +11,7 @@ from callslip.cli.acting import acting, check_hand
 from callslip.cli.app import runtime_for
 from callslip.cli.command import command
 from callslip.cli.document import print_document
+from callslip.cli.failure import DONE, ERROR
 from callslip.cli.options import Given
 from callslip.cli.safe_text import one_line
 from callslip.core.principal import Role
@@ -28,25 +29,26 @@ from callslip.sessions.lifetime import collect
 @click.option("--unreferenced", is_flag=True, help="Remove payloads that no session names, older than an hour.")
 async def erase(
     given: Given, session: str | None, *, reason: str, call_id: str, address: str, unfinished: bool, unreferenced: bool
-) -> None:
+) -> int:
     """Erase what users, models and tools said in SESSION; its log goes on telling what happened, and still verifies.
 
     Of a session that is protected ([data] encrypt) everything goes: its keys are destroyed. Of another one, only
     payloads of more than 4 KB lie outside the log and can be erased. It can't be undone, and does not reach backups,
-    exports, or what was told to others.
+    exports, or what was told to others. Exit code 1 if nothing could be erased of what is there.
     """
     _check(session, reason, call_id, address, unfinished=unfinished, unreferenced=unreferenced)
     async with runtime_for(given, "say") as runtime:
         check_hand(runtime, Role.OPERATOR)
         if session is None:
             await _house(given, runtime, unreferenced=unreferenced)
-            return
+            return DONE
         by = acting(runtime, quiet=True)
         if call_id or address:
             done = await erase_payloads(runtime.parts, session, reason=reason, by=by, call_id=call_id, address=address)
         else:
             done = await erase_session(runtime.parts, session, reason=reason, by=by)
     _tell(given, done, one=bool(call_id or address))
+    return ERROR if not done.anything and (done.in_clear or done.shared) else DONE
 
 
 def _check(
@@ -84,16 +86,18 @@ def _tell(given: Given, done: Result, *, one: bool) -> None:
     if done.anything:
         keys = f", {done.keys} key{'s' if done.keys != 1 else ''} destroyed" if done.keys else ""
         look.say(f"{look.mark('ok')} {name}  {done.payloads} payload{'s' if done.payloads != 1 else ''} erased{keys}")
+    elif done.in_clear or done.shared:
+        look.say(f"{look.mark('warn')} {name}: nothing could be erased.")
     else:
         look.say(f"{look.mark('dot')} {name}  nothing is left of it that could be erased")
     for address, other in done.shared.items():
         look.say(f"{look.mark('warn')} {address} stays: session {one_line(other)} names it too")
-    if done.in_clear and not one:
-        look.say(
-            f"{look.mark('warn')} {done.in_clear} texts and small payloads stand in the log itself, in clear text. "
-            "Nothing can take them out. Sessions that begin with `encrypt = true` in [data] keep none there."
-        )
-    elif done.in_clear:
-        look.say(
-            f"{look.mark('warn')} {done.in_clear} of its texts and small payloads stand in the log itself, and stay."
-        )
+    if done.in_clear:
+        beside = "" if one else " Sessions that begin with `encrypt = true` in [data] keep none there."
+        look.say(f"{look.mark('warn')} {_clear(done.in_clear)}{beside}")
+
+
+def _clear(count: int) -> str:
+    if count == 1:
+        return "1 text or small payload stands in the log itself, in clear text; nothing can take it out."
+    return f"{count:,} texts and small payloads stand in the log itself, in clear text; nothing can take them out."

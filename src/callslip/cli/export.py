@@ -51,7 +51,8 @@ def _tell(given: Given, file: Path, done: Exported) -> None:
         print_document({"file": str(file), **msgspec.structs.asdict(done)})
         return
     gone = f", {done.erased} were erased" if done.erased else ""
-    what = f"{done.records:,} records, {done.payloads:,} payload{'s' if done.payloads != 1 else ''}{gone}"
+    records = f"{done.records:,} record{'s' if done.records != 1 else ''}"
+    what = f"{records}, {done.payloads:,} payload{'s' if done.payloads != 1 else ''}{gone}"
     look.say(f"{look.mark('ok')} {look.paint(one_line(done.session), bold=True)}  {what}, in {one_line(file)}")
     if done.sealed:
         look.say("  It is sealed: import the file in one place, and only there. It goes on from there.")

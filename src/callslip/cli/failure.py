@@ -95,9 +95,14 @@ def _tell(error: BaseException, *, as_json: bool, debug: bool) -> None:
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         click.echo(error.format_message(), err=True)
         return
-    click.echo(f"{click.style('callslip:', bold=True)} {_sentence(error, debug=debug)}", err=True)
+    click.echo(f"{_bold('callslip:')} {_sentence(error, debug=debug)}", err=True)
     for note in getattr(error, "__notes__", ()):
         click.echo(f"  {visible(note)}", err=True)
+
+
+def _bold(text: str) -> str:
+    """As ``callslip.cli.look`` would, which costs more than an error before any command should."""
+    return text if "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb" else click.style(text, bold=True)
 
 
 def _described(error: BaseException) -> dict[str, object]:
@@ -125,7 +130,7 @@ def _message(error: BaseException) -> str:
     if isinstance(error, NothingStarted):
         return early.SENTENCE
     if isinstance(error, click.Abort | KeyboardInterrupt):
-        return "Interrupted."
+        return str(error) or "Interrupted."
     if isinstance(error, CallslipError):
         return str(error)
     if isinstance(error, OSError) and error.strerror:

@@ -14,7 +14,7 @@ from callslip.cli.app import runtime_for
 from callslip.cli.command import command
 from callslip.cli.document import print_document
 from callslip.cli.options import Given
-from callslip.cli.project import find
+from callslip.cli.project import find, tell_unaccepted
 from callslip.cli.safe_text import one_line
 from callslip.core.principal import Role
 from callslip.ledgers.state_folder import open_state
@@ -58,14 +58,17 @@ def _tell(given: Given, done: Imported) -> None:
     if given.as_json:
         print_document(msgspec.structs.asdict(done))
         return
-    what = f"{done.records:,} records, {done.payloads:,} payload{'s' if done.payloads != 1 else ''}"
+    records = f"{done.records:,} record{'s' if done.records != 1 else ''}"
+    what = f"{records}, {done.payloads:,} payload{'s' if done.payloads != 1 else ''}"
     name = one_line(done.session)
     if done.proven:
         look.say(f"{look.mark('ok')} {look.paint(name, bold=True)}  {what}; sealed, so it is whole")
+        tell_unaccepted(given)
         look.say(f"  then: {given.command('resume', done.session)} (or a worker goes on by itself)")
         return
     look.say(f"{look.mark('warn')} {look.paint(name, bold=True)}  {what}; a copy: {one_line(done.doubt)}")
     look.say("  What happened in it after the copy was made is not known. Whatever is open in it is left to you.")
+    tell_unaccepted(given)
     if done.wait_id:
         look.say("  Find out what was done since, and see that the original does not go on. Then:")
         look.say(f"  {given.command('resolve', done.wait_id, 'accept')}")

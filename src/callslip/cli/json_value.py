@@ -32,5 +32,6 @@ def read_file(option: str, path: Path) -> Any:
     try:
         text = sys.stdin.read() if str(path) == "-" else path.read_text()
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{option} {path} can't be read: {error}. Nothing was written.") from error
+        why = getattr(error, "strerror", None) or str(error)
+        raise UsageError(f"{option} {path} can't be read: {why}. Nothing was written.") from error
     return read_value(f"{option} {path}", text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import getpass
 import os
 import warnings
@@ -10,14 +11,16 @@ from typing import NamedTuple
 
 from callslip.cli.options import Given
 from callslip.cli.project import find
+from callslip.cli.prompt import interruptible
 from callslip.clocks.system import SystemClock
 from callslip.core.principal import Role
 from callslip.core.shown import visible
 from callslip.core.standing import Body, Standing, Statement
-from callslip.errors import NotAuthorised, UsageError
+from callslip.errors import NotAuthorised, NotFound, StateRefused, UsageError
 from callslip.ledgers.state_folder import open_state
 from callslip.ports.trust import Identity
 from callslip.trust.file import FileTrust
+from callslip.trust.key_file import read_key
 from callslip.trust.on_hand import KEY, PASSPHRASE_FILE, find_key, on_hand, passphrase
 
 
@@ -50,18 +53,26 @@ def installation(given: Given, *, make: bool = False) -> Installation:
     return Installation(folder, roots, FileTrust(folder, clock=SystemClock()))
 
 
-def beginner(given: Given) -> Identity | None:
-    """Who begins a session, where a key is named for it: from then on it is known who asks. ``None``: the account.
+def beginner(state_folder: Path | None, workspace: Path | None) -> Identity | None:
+    """Who begins a session, so that it is known who asks: the key that is named, or the only caller's on hand if it
+    takes no passphrase. ``None``: the operating system's account.
 
     Raises:
-        NotAuthorised: the key can't be used.
+        NotAuthorised: the key that is named can't be used.
     """
-    if not os.environ.get(KEY):
+    if state_folder is None or not state_folder.is_dir():
         return None
-    at = installation(given)
-    if at.standing.advisory:
+    standing = FileTrust(state_folder, clock=SystemClock()).standing()
+    roots = [workspace] if workspace is not None else []
+    if standing.advisory:
         return None
-    return on_hand(at.standing, ask=ask_on_terminal, writable_roots=at.roots)
+    if os.environ.get(KEY):
+        return on_hand(standing, ask=ask_on_terminal, writable_roots=roots)
+    with contextlib.suppress(NotAuthorised, NotFound, StateRefused):
+        path, principal = find_key(standing, writable_roots=roots)
+        if Role.CALLER in principal.roles and not read_key(path).locked:
+            return on_hand(standing, writable_roots=roots)
+    return None
 
 
 def state(at: Installation, body: Body, *roles: Role) -> Statement:
@@ -129,7 +140,8 @@ def _typed(prompt: str) -> str:
         os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC))
         with warnings.catch_warnings():
             warnings.simplefilter("error", getpass.GetPassWarning)  # it would go on, and show what is typed
-            return getpass.getpass(prompt)
+            with interruptible("Nothing was written."):
+                return getpass.getpass(prompt)
     except (OSError, EOFError, getpass.GetPassWarning) as error:
         raise NotAuthorised(
             "A passphrase is needed, and there is no terminal to ask for it. Nothing was written. Name a file of yours "

@@ -68,6 +68,10 @@ class LiveView:
         self._json = as_json
         self._open: dict[str, int] = {}
         self._names: dict[str, str] = {}
+        self._proposed: dict[str, Payload] = {}
+        """What unsettled calls of this run were shown with."""
+        self._asks: list[tuple[str, str]] = []
+        """Questions that are told once the run does something beside them. At its end they are told as waits."""
         self._progress = look.Progress()
         self._mid_line = False
         self._lock = threading.RLock()
@@ -75,6 +79,11 @@ class LiveView:
     @property
     def in_flight(self) -> list[str]:
         return [self._names.get(call_id, call_id) for call_id in self._open]
+
+    def has_shown(self, call_id: str | None, arguments: Any) -> bool:
+        """Whether the call stands there as proposed with just these arguments."""
+        payload = self._proposed.get(call_id or "")
+        return payload is not None and payload.inline and payload.value() == arguments
 
     def know(self, state: SessionState) -> None:
         """Learn of the calls that were open before this run."""
@@ -113,8 +122,12 @@ class LiveView:
             self.running = self.began = True
         elif isinstance(event, RunEnded):
             self.running = False
+            self._asks = []
         elif isinstance(event, FunctionCall):
             self._names[event.call_id] = event.tool
+            self._proposed[event.call_id] = event.arguments
+        elif isinstance(event, FunctionResponse):
+            self._proposed.pop(event.call_id, None)
         elif isinstance(event, ModelReplied):
             self.streamed = self.streamed and not event.calls
             self._told_asking = False
@@ -184,7 +197,7 @@ class LiveView:
             case AttemptFailed():
                 self._line("warn", name, "failed", wording.attempt_failed(event))
             case ApprovalRequested():
-                self._line("wait", event.tool, "asks", wording.asked(event))
+                self._ask(event)
             case ApprovalDecided():
                 deed = wording.decided_deed(event)
                 self._line("bad" if deed == "denied" else "ok", name, deed, wording.decided(event))
@@ -223,7 +236,18 @@ class LiveView:
         with self._lock:
             self._safely(self._line, mark, name, deed, detail)
 
+    def _ask(self, event: ApprovalRequested) -> None:
+        self._asks.append((event.tool, wording.asked(event)))
+        if self._open:
+            self._tell_asks()
+
+    def _tell_asks(self) -> None:
+        asks, self._asks = self._asks, []
+        for name, detail in asks:
+            self._line("wait", name, "asks", detail)
+
     def _line(self, mark: str, name: str, deed: str, detail: str) -> None:
+        self._tell_asks()
         self._end_line()
         head = f"{look.mark(mark)} {look.paint(look.pad(one_line(name), _NAME), bold=True)} {look.pad(deed, _DEED)} "
         columns = look.columns()

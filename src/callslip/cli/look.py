@@ -11,7 +11,7 @@ import os
 import shutil
 import sys
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import click
@@ -30,6 +30,9 @@ _STATUS = {
     "finished": "green", "success": "green", "waiting": "yellow", "stopped": "yellow", "failed": "red",
     "running": "cyan", "driving": "cyan", "interrupted": "magenta", "imported": "yellow", "restored": "yellow",
 }  # fmt: skip
+
+_NARROW, _INDENT = 24, 4
+"""Columns that wrapped text has at least, and where it stands under a head that leaves it fewer."""
 
 
 class Cell(NamedTuple):
@@ -109,6 +112,20 @@ def wrap(text: str, most: int | None) -> list[str]:
         else:
             lines[-1] = f"{lines[-1]} {word}" if lines[-1] else word
     return lines
+
+
+def hang(head: str, text: str, *, to: Callable[[str], None] | None = None, **style: Any) -> None:
+    """A line of the answer, or one for ``to``: a head, and text beside it that is wrapped to the terminal. Its later
+    lines stand under its first; where the head leaves it little room, the text goes on the next line.
+    """
+    tell = to or say
+    text, left, room = one_line(text), width(click.unstyle(head)), columns()
+    if room is not None and head.strip() and room - left < _NARROW and width(text) > room - left:
+        tell(head.rstrip())
+        head, left = " " * _INDENT, _INDENT
+    for line in wrap(text, None if room is None else max(room - left, _NARROW)):
+        tell((head + paint(line, **style)).rstrip())
+        head = " " * left
 
 
 def pad(text: str, to: int) -> str:

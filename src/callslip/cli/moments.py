@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 import time
 
 _AGES = ((86_400 * 14, 86_400, "d"), (86_400, 86_400, "d"), (3600, 3600, "h"), (60, 60, "min"), (1, 1, "s"))
@@ -29,6 +30,14 @@ def age(at: int) -> str:
     if abs(seconds) < 1:
         return "just now"
     return f"{span(round(seconds * 1000))} ago" if seconds > 0 else f"in {span(round(-seconds * 1000))}"
+
+
+def due(at: int) -> str:
+    """In how long something is due."""
+    left = at - now()
+    if left <= 0:
+        return "due now"
+    return f"in {math.ceil(left / 1000)} s" if left <= 59_000 else f"in {span(left)}"
 
 
 def span(milliseconds: int) -> str:

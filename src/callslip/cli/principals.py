@@ -111,7 +111,7 @@ def _list(given: Given, standing: Standing) -> None:
     look.table(("name", "roles", "key", "uid", ""), rows)
     for place in live:
         what = ", ".join(place.tools) if place.tools else "everything"
-        ends = moments.age(place.until)
+        ends = moments.due(place.until)
         look.say(f"{look.mark('next')} {visible(f'{place.to} may decide for {place.by} on {what}')}; ends {ends}")
 
 

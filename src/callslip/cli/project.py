@@ -20,13 +20,17 @@ from callslip.cli.safe_text import one_line
 from callslip.clocks.system import SystemClock
 from callslip.config import FILE, Config, find_project, parse_config, state_folder
 from callslip.core.standing import Standing
-from callslip.errors import CallslipError, ConfigError
+from callslip.errors import CallslipError, ConfigError, NotAccepted
+from callslip.ledgers.state_folder import check_is_one
 from callslip.notify.endpoint import CommandEndpoint
 from callslip.project import copies, files
 from callslip.project.checked import Checked, check
 from callslip.project.held import Change, refusal
 from callslip.trust.file import FileTrust
 from callslip.trust.owned_file import out_of_reach
+
+_NAMED = 4
+"""Files that a note names."""
 
 
 class Project(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,6 +45,10 @@ class Project(msgspec.Struct, frozen=True, kw_only=True):
     """What was accepted and checked, a folder at a time; of callslip.toml's own comes first."""
     held: CallslipError | None = None
     """Why nothing of the project may act."""
+    differ: tuple[Change, ...] = ()
+    """The files of it that are not as accepted."""
+    heard: bool = True
+    """Whether it is known what callslip.toml said when it was accepted."""
     moved: bool = False
     """What is held names another state folder."""
     forced: bool = False
@@ -83,6 +91,9 @@ class Project(msgspec.Struct, frozen=True, kw_only=True):
         return data
 
 
+_Heard = tuple[Config | None, CallslipError | None, tuple[Change, ...]]
+
+
 def find(given: Given) -> Project:
     """The project the command is about.
 
@@ -92,9 +103,8 @@ def find(given: Given) -> Project:
     folder = folder_of(given)
     text = written(folder)
     known = known_state(given, folder)
-    config, held = Config(), None
-    if text is not None:
-        config, held = _heard(given, folder, text, known)
+    said, held, differ = (Config(), None, ()) if text is None else _heard(given, folder, text, known)
+    config = said or Config()
     state = state_of(given, folder, config)
     workspace = folder / config.workspace if config.workspace is not None else None
     project = Project(
@@ -103,6 +113,8 @@ def find(given: Given) -> Project:
         state=state,
         workspace=workspace,
         held=held,
+        differ=differ,
+        heard=said is not None,
         forced=given.state is not None,
         command=given.command("trust"),
     )
@@ -163,8 +175,15 @@ def known_state(given: Given, folder: Path) -> Path:
 
 
 def state_of(given: Given, folder: Path, config: Config) -> Path:
-    """The state folder when callslip.toml says this."""
-    return given.state.absolute() if given.state is not None else state_folder(folder, config.state)
+    """The state folder when callslip.toml says this.
+
+    Raises:
+        ConfigError, StateRefused: the command line names something that is none.
+    """
+    if given.state is None:
+        return state_folder(folder, config.state)
+    check_is_one(given.state.absolute())
+    return given.state.absolute()
 
 
 def trust_at(state: Path, *, pinned: bool = True) -> FileTrust:
@@ -202,19 +221,19 @@ def named_by(folder: Path, config: Config) -> Iterable[Path]:
         yield from path.glob("*.json") if path.is_dir() else [path]
 
 
-def _heard(given: Given, folder: Path, text: bytes, known: Path) -> tuple[Config, CallslipError | None]:
-    """The configuration that may act, and why not all of it may."""
+def _heard(given: Given, folder: Path, text: bytes, known: Path) -> _Heard:
+    """The configuration that may act, why not all of it may, and what of the project differs."""
     root = Path(os.path.realpath(folder))
     try:
         accepted = _standing(known, pinned=False).accepted.get(str(root), {})
     except CallslipError as error:
-        return Config(), error
+        return None, error, ()
     if accepted.get(FILE) == files.digest(text):
-        return parse_config(text, folder / FILE), None
+        return parse_config(text, folder / FILE), None, ()
     held = check(root, accepted, [folder / FILE], known={FILE: text}).held
     before = copies.kept(known, accepted[FILE]) if FILE in accepted else None
-    config = Config() if before is None else parse_config(before, folder / FILE)
-    return config, refusal(held, command=given.command("trust"))
+    config = None if before is None else parse_config(before, folder / FILE)
+    return config, refusal(held, command=given.command("trust")), held
 
 
 def _checked(given: Given, project: Project, text: bytes | None) -> Project:
@@ -238,17 +257,42 @@ def _checked(given: Given, project: Project, text: bytes | None) -> Project:
         for change in one.held
     ]
     why = refusal(held, command=project.command) if held else None
-    return msgspec.structs.replace(project, checked=checked, held=why)
+    return msgspec.structs.replace(project, checked=checked, held=why, differ=tuple(held))
 
 
 def _standing(state: Path, *, pinned: bool = True) -> Standing:
     return trust_at(state, pinned=pinned).standing()
 
 
+def tell_unaccepted(given: Given) -> None:
+    """Tell what comes before any next step in a state folder where the project has not been accepted."""
+    project = find(given)
+    if isinstance(project.held, NotAccepted):
+        look.say(f"  first: {project.command} (it is not accepted in that state folder)")
+
+
 def say_held(project: Project) -> None:
-    """Tell who only looks that the project's files are not asked, and so where they look."""
-    text = (
-        f"The project is held, so its files are not heard: looking in {project.state}. --state names another folder; "
-        "`callslip trust --check` says what is held."
+    """Tell who only looks that the project's files are not used, why, and so where they look."""
+    look.murmur(f"{look.mark('warn')} {one_line(_why_unused(project))}")
+
+
+def _why_unused(project: Project) -> str:
+    if not isinstance(project.held, NotAccepted):
+        return f"{project.held} Looking in {project.state}."
+    rest = "--state names another folder; `callslip trust --check` says what differs."
+    fresh = all(change.kind == "new" for change in project.differ)
+    if fresh and project.moved:
+        return f"{FILE} is not accepted, so its `state` is not used; looking in {project.state}. {rest}"
+    named = [change.path for change in project.differ[:_NAMED]] or ["Files of the project"]
+    if len(project.differ) > _NAMED:
+        named.append(f"{len(project.differ) - _NAMED:,} more")
+    names = " and ".join([", ".join(named[:-1]), named[-1]] if len(named) > 1 else named)
+    one = len(named) == 1 and bool(project.differ)
+    if fresh:
+        verb, pronoun = ("was", "it is") if one else ("were", "they are")
+        return f"{names} {verb} never accepted, so {pronoun} not used; looking in {project.state}. {rest}"
+    verb, pronoun = ("is", "it is") if one else ("are", "they are")
+    where = (
+        "Reading the state folder that was accepted last:" if project.heard else "What was accepted is lost; looking in"
     )
-    look.murmur(f"{look.mark('warn')} {one_line(text)}")
+    return f"{names} {verb} not as accepted, so {pronoun} not used. {where} {project.state}. {rest}"

@@ -43,7 +43,10 @@ def show_question(asked: Question, *, most: int = MOST_LINES) -> Shown:
 
 def _about(asked: Question) -> Iterator[str]:
     yield _line("asked by", f"{exact(asked.requester)} in session {exact(asked.session)}, {_when(asked.opened_at)}")
-    yield _line("expires", "never" if asked.expires_at is None else _when(asked.expires_at))
+    yield _line(
+        "expires",
+        "never" if asked.expires_at is None else f"{moments.due(asked.expires_at)} ({moments.day(asked.expires_at)})",
+    )
     rules = f" (rule{'s' if len(asked.rules) != 1 else ''} {exact(', '.join(asked.rules))})" if asked.rules else ""
     yield _line("because", exact(asked.reason) + rules)
     for change in asked.again:

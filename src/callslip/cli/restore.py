@@ -16,6 +16,7 @@ from callslip.cli.command import command
 from callslip.cli.document import print_document
 from callslip.cli.failure import BUSY, DONE
 from callslip.cli.options import Given
+from callslip.cli.project import tell_unaccepted
 from callslip.cli.safe_text import one_line
 from callslip.core.principal import Role
 from callslip.errors import UsageError
@@ -49,6 +50,7 @@ async def restore(given: Given, folder: Path, *, reason: str) -> int:
 def _tell(given: Given, found: Sequence[Restored], busy: Sequence[Restored]) -> None:
     for one in busy:
         look.say(f"{look.mark('bad')} {look.paint(one_line(one.session), bold=True)}  {one_line(one.error)}")
+    tell_unaccepted(given)
     waiting = [one for one in found if one.wait_id]
     for one in waiting:
         look.say(f"{look.mark('wait')} {look.paint(one_line(one.session), bold=True)}  look what was done in it since")

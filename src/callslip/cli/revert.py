@@ -18,6 +18,7 @@ from callslip.cli.consent import on_terminal
 from callslip.cli.document import print_document, wait_document
 from callslip.cli.failure import DONE, ERROR, WAITING
 from callslip.cli.options import Given
+from callslip.cli.prompt import confirm
 from callslip.cli.safe_text import exact, one_line
 from callslip.cli.values import compact
 from callslip.cli.waiting import print_waits
@@ -78,7 +79,7 @@ def _meant(given: Given, *, yes: bool) -> bool:
         return True
     if given.as_json or not on_terminal():
         raise UsageError("There is no terminal to ask on. Nothing was undone. Say --yes if that is meant.")
-    return click.confirm("Undo these?", default=False, err=True)
+    return confirm("Undo these?", kept="Nothing was undone.")
 
 
 def _print_plan(given: Given, session: str, planned: Sequence[Undo]) -> int:

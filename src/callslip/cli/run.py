@@ -28,7 +28,8 @@ async def run(given: Given, text: str, session: str | None, model: str | None, s
     output as one JSON document a line, the last one of type "ended". Ctrl-C lets calls that run settle and then
     stops; once more leaves at once. Either way, `callslip resume` goes on.
 
-    With CALLSLIP_KEY a new session is begun by that key, so that it is known who asks.
+    With CALLSLIP_KEY, or a caller's only key on hand if it takes no passphrase, a new session is begun by that key, so
+    that it is known who asks.
     """
     if text == "-":
         text = sys.stdin.read()
@@ -41,7 +42,10 @@ async def run(given: Given, text: str, session: str | None, model: str | None, s
             f"The session id {session!r} begins with a dash, so no command could name it. Nothing was started. "
             "Choose another."
         )
-    runtime = runtime_for(given, "drive", model=model, stream=stream, identity=beginner(given))
+    runtime = runtime_for(given, "drive", model=model, stream=stream)
+    identity = beginner(runtime.settings.state, runtime.settings.workspace)
+    if identity is not None:
+        runtime.configure(identity=identity)
     name = session if session is not None else f"s-{secrets.token_hex(5)}"
     work = functools.partial(runtime.run, text, session=name)
     return await drive(given, runtime, name, work, model=model, announce=session is None)

@@ -45,7 +45,7 @@ async def serve(given: Given, answers: bool, host: str, port: int, show_token: b
         if (error.name or "").partition(".")[0] not in {"starlette", "uvicorn"}:
             raise
         raise ConfigError(
-            f"This needs {error.name}, which is not installed. Nothing was started. Install callslip[web]."
+            f"This needs {error.name}, which is not installed. Nothing was started. In the clone: pip install '.[web]'"
         ) from error
 
     stop = asyncio.Event()

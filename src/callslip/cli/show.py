@@ -32,11 +32,15 @@ from callslip.ports.ledger import Head
 from callslip.runtime import payloads as payload_texts
 
 _PAGE = 2000
+_NAMED = 5
+"""Calls that are named where another was asked for."""
 _DEED = 10
 _MOST_SUBJECT = 20
 _TEXT = 23
 """Where the marks and what is said stand."""
 _DETAIL = _TEXT + 2 + _MOST_SUBJECT + 1 + _DEED + 1
+_WIDE, _UNDER = 110, 7
+"""Columns from which on what is said stands beside the rest; with fewer it stands below, indented by so many."""
 
 
 @command
@@ -54,6 +58,8 @@ async def show(given: Given, session: str, *, payloads: bool, call_id: str) -> i
         head = next(iter(await runtime.parts.ledger.heads(session)), None)
         if head is None:
             raise NotFound(f"There is no session {session!r}. `callslip sessions` lists those there are.")
+        if call_id:
+            await _known(runtime, session, call_id)
         if given.as_json:
             return await _show_json(runtime, head, given)
         return await _show_lines(runtime, head, given, payloads=payloads or bool(call_id), only=call_id)
@@ -139,10 +145,13 @@ async def _show_lines(runtime: Runtime, head: Head, given: Given, *, payloads: b
 
 
 def _print_line(stored: Stored, line: Line) -> None:
+    columns = look.columns()
+    if columns is not None and columns < _WIDE:
+        _print_narrow(stored, line)
+        return
     place = look.paint(f"{stored.seq:>5}  {moments.clock(stored.record.at)}", dim=True)
     subject = look.pad(look.cut(one_line(line.subject), _MOST_SUBJECT), _MOST_SUBJECT)
     left = f"{place}  {look.mark(line.mark)} {look.paint(subject, bold=True)} {look.pad(line.deed, _DEED)} "
-    columns = look.columns()
     first, *more = look.wrap(one_line(line.detail), _room(columns, _DETAIL))
     look.say((left + look.paint(first, dim=not line.boundary)).rstrip())
     for rest in more:
@@ -151,8 +160,38 @@ def _print_line(stored: Stored, line: Line) -> None:
         look.say(" " * _TEXT + look.cut(one_line(line.text), _room(columns, _TEXT)))
 
 
+def _print_narrow(stored: Stored, line: Line) -> None:
+    """The same in two lines or more: what was done, and below it what is said of that."""
+    place = look.paint(f"{stored.seq:>5}  {moments.clock(stored.record.at)}", dim=True)
+    subject = look.paint(one_line(line.subject), bold=True) + " " if line.subject else ""
+    look.say(f"{place}  {look.mark(line.mark)} {subject}{line.deed}")
+    if line.detail:
+        look.hang(" " * _UNDER, line.detail, dim=not line.boundary)
+    if line.text:
+        look.say(" " * _UNDER + look.cut(one_line(line.text), _room(look.columns(), _UNDER)))
+
+
 def _room(columns: int | None, left: int) -> int | None:
     return None if columns is None else max(columns - left, 24)
+
+
+async def _known(runtime: Runtime, session: str, call_id: str) -> None:
+    """Whether there is such a call; of a broken log nobody can say.
+
+    Raises:
+        NotFound: there is none.
+    """
+    calls: dict[str, None] = {}
+    with contextlib.suppress(LogBroken):
+        async for stored in records(runtime, session):
+            named = getattr(stored.record.event, "call_id", None)
+            if named == call_id:
+                return
+            if named:
+                calls[named] = None
+        more = f" and {len(calls) - _NAMED} more" if len(calls) > _NAMED else ""
+        there = f"Its calls are {', '.join([*calls][:_NAMED])}{more}." if calls else "It has none at all."
+        raise NotFound(f"Session {session!r} has no call {call_id!r}. {there}")
 
 
 async def _audited(runtime: Runtime, session: str, only: str) -> None:

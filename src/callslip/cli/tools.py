@@ -129,6 +129,6 @@ def _advise(given: Given, catalogue: Catalogue) -> None:
         return
     for warning in warnings:
         about = look.paint(one_line(warning.tool), bold=True) + ": " if warning.tool else ""
-        look.say(f"{look.mark('warn')} {about}{one_line(warning.message)} {look.paint(warning.code, dim=True)}")
+        look.say(f"{look.mark('warn')} {about}{one_line(warning.message)} {look.paint(f'({warning.code})', dim=True)}")
     if not warnings:
         look.say(f"{look.mark('ok')} Nothing to say against {len(views)} tool{'s' if len(views) != 1 else ''}.")

@@ -18,8 +18,9 @@ from callslip.cli.command import command
 from callslip.cli.document import print_document
 from callslip.cli.failure import BROKEN, DONE
 from callslip.cli.options import Given
+from callslip.cli.project import find
 from callslip.cli.safe_text import one_line
-from callslip.errors import LogBroken, NotFound
+from callslip.errors import LogBroken, NotFound, TrustBroken
 from callslip.ledgers.connection import translate
 from callslip.ledgers.sqlite_reader import damages
 from callslip.sessions.verify import Erasure, Problem, Report, verify as check
@@ -38,7 +39,7 @@ async def verify(given: Given, sessions: tuple[str, ...], payloads: bool) -> int
     The stored bytes are hashed and compared with the chain, the end of the log with its high-water mark; the facts are
     folded to see whether they can be true; waits and checkpoints must say the same; payloads must be there; and the
     pages and indexes of the database file are looked through, of which driving needs them all. It changes nothing.
-    Exit code 5 if anything is wrong.
+    Exit code 5 if anything is wrong, or if nothing was verified because the project is not as accepted.
     """
     progress = look.Progress()
     began = time.perf_counter()
@@ -70,7 +71,7 @@ async def verify(given: Given, sessions: tuple[str, ...], payloads: bool) -> int
                 lost = Problem(kind="storage", message="the session is listed, but can't be found by its name")
                 reports.append(Report(session=name, problems=[lost]))
     progress.clear()
-    good = not database and all(report.ok for report in reports)
+    good = not database and all(report.ok for report in reports) and not _elsewhere(given, reports)
     seconds = time.perf_counter() - began
     if given.as_json:
         sessions_told = [_document(one) for one in reports]
@@ -81,6 +82,14 @@ async def verify(given: Given, sessions: tuple[str, ...], payloads: bool) -> int
             _print(report, contents=payloads)
         _sum_up(reports, seconds, database)
     return DONE if good else BROKEN
+
+
+def _elsewhere(given: Given, reports: list[Report]) -> bool:
+    """Whether the log that was meant may not be the one that was looked at, or what it rests on is broken: said
+    already, and never a good end.
+    """
+    held = find(given).held
+    return isinstance(held, TrustBroken) or (held is not None and given.state is None and not reports)
 
 
 def _database(state: Path | None) -> list[str]:
@@ -128,12 +137,14 @@ def _print(report: Report, *, contents: bool) -> None:
     if report.ok:
         found = "checked" if contents else "there"
         beside = f", {report.payloads} payload{'s' if report.payloads != 1 else ''} {found}" if report.payloads else ""
-        mark = f"{report.records:,} records{beside}, high-water mark {report.records}:{report.digest.hex()[:16]}"
+        mark = (
+            f"{_counted(report.records, 'record')}{beside}, high-water mark {report.records}:{report.digest.hex()[:16]}"
+        )
         look.say(f"{look.mark('ok')} {name}  {look.paint(mark, dim=True)}")
         for erasure in report.erased:
             look.say(f"    {_erasure(erasure)}", dim=True)
         return
-    look.say(f"{look.mark('bad')} {name}  {report.records:,} records")
+    look.say(f"{look.mark('bad')} {name}  {_counted(report.records, 'record')}")
     for problem in report.problems[:_MOST]:
         look.say(f"    {look.paint(problem.kind, 'red')}: {one_line(problem.message)}")
     if len(report.problems) > _MOST:
@@ -154,10 +165,15 @@ def _sum_up(reports: list[Report], seconds: float, database: list[str]) -> None:
         look.say("There are no sessions to verify.")
     elif broken:
         look.say(
-            f"{broken} of {len(reports)} sessions can't be trusted. Nothing was changed, and nothing of them is "
-            f"executed. {_KEEP}"
+            f"{broken} of {_counted(len(reports), 'session')} can't be trusted. Nothing was changed, and nothing of "
+            f"them is executed. {_KEEP}"
         )
     elif database:
         look.say(f"The records can all be read, but no session may be driven in a file like this. {_KEEP}")
     else:
-        look.say(f"All {records:,} records are what was written (checked in {seconds:.1f} s).", dim=True)
+        whole = f"All {records:,} records are" if records != 1 else "The one record is"
+        look.say(f"{whole} what was written (checked in {seconds:.1f} s).", dim=True)
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from callslip.cli import look, moments
@@ -12,25 +12,27 @@ from callslip.cli.values import compact
 from callslip.core.wait import Wait, WaitKind
 
 
-def print_waits(given: Given, waits: Sequence[Wait], *, said: Mapping[str, str], say: bool = True) -> None:
+def print_waits(
+    given: Given, waits: Sequence[Wait], *, said: Mapping[str, str], say: bool = True, shown: Collection[str] = ()
+) -> None:
     """Each wait: what it is, why, what its call said (``said``), since when, and how it is answered.
 
-    ``say=False`` puts it on standard error.
+    ``say=False`` puts it on standard error. ``shown``: waits whose arguments stand just above.
     """
     line = look.say if say else look.murmur
     for wait in waits:
         about = look.paint(exact(wait.tool), bold=True) + " " if wait.tool else ""
-        line(f"{look.mark('wait')} {about}{wait.kind.value}: {one_line(wait.reason)}")
+        look.hang(f"{look.mark('wait')} {about}{wait.kind.value}: ", wait.reason, to=line)
         if wait.kind is WaitKind.QUESTION and isinstance(wait.arguments, Mapping):
             _print_question(line, wait.arguments)
-        elif wait.arguments is not None:
+        elif wait.arguments is not None and wait.id not in shown:
             line("  " + look.cut(compact(wait.arguments), _room()), dim=True)
         if wait.note:
-            line(f"  its tool said: {one_line(wait.note)}")
+            look.hang("  its tool said: ", wait.note, to=line)
         if wait.id in said:
-            line(f"  its attempt said: {one_line(said[wait.id])}")
+            look.hang("  its attempt said: ", said[wait.id], to=line)
         for change in wait.again:
-            line(f"  asked again: {one_line(change)}")
+            look.hang("  asked again: ", change, to=line)
         line(f"  {one_line(wait.session)}, {moments.age(wait.opened_at)}{_beside(wait)}", dim=True)
         line("  " + answer(given, wait.kind, wait.id, wait.session))
 
@@ -49,7 +51,8 @@ def _beside(wait: Wait) -> str:
     parts = []
     if wait.wake_at is not None:
         verb = "expires" if wait.kind is WaitKind.APPROVAL else "goes on"
-        parts.append(f"{verb} {moments.age(wait.wake_at)}")
+        when = moments.due(wait.wake_at)
+        parts.append(when if when == "due now" else f"{verb} {when}")
     if wait.approvers > 1:
         by = f" ({', '.join(map(one_line, wait.approved_by))})" if wait.approved_by else ""
         parts.append(f"{len(wait.approved_by)} of {wait.approvers} have approved{by}")

@@ -19,6 +19,7 @@ from callslip.cli.failure import BROKEN, DONE, code_of
 from callslip.cli.options import Given
 from callslip.cli.safe_text import one_line
 from callslip.errors import CallslipError
+from callslip.notify.notifier import LAST
 from callslip.worker import OnError, Worker
 
 _WELL = {"driving", "finished", "waiting", "stopped", "taken"}
@@ -52,16 +53,13 @@ async def worker(given: Given, concurrency: int, once: bool) -> int:
     def drain() -> None:
         stop.set()
         if not given.as_json:
-            busy = (
-                f"{len(active)} session{'s' if len(active) != 1 else ''} come{'s' if len(active) == 1 else ''} to rest"
-            )
-            look.murmur(f"ending: {busy if active else 'nothing runs'}; once more leaves at once")
+            look.murmur(f"ending: {_left(len(active), tells=bool(runtime.settings.notify))}; once more leaves at once")
 
     async with runtime:
-        if not given.as_json and not once:
-            look.murmur("working; Ctrl-C ends it", dim=True)
         with interrupts(drain, lambda: None):
             async with telling(runtime) as on_error:
+                if not given.as_json and not once:  # nothing of what was configured has been refused
+                    look.murmur("working; Ctrl-C ends it", dim=True)
                 worker = Worker(runtime, concurrency=concurrency, on_session=on_session, on_error=on_error)
                 drives = await worker.serve(stop, once=once)
     with contextlib.suppress(OSError, ValueError):
@@ -72,6 +70,16 @@ async def worker(given: Given, concurrency: int, once: bool) -> int:
             look.say(f"{drives} drive{'s' if drives != 1 else ''} made{lost}.", dim=True)
     codes = set(failed.values()) if once else set()
     return BROKEN if BROKEN in codes else max(codes, default=DONE)
+
+
+def _left(active: int, *, tells: bool) -> str:
+    """What a worker that was told to end still does."""
+    parts = []
+    if active:
+        parts.append(f"{active} session{'s' if active != 1 else ''} come{'s' if active == 1 else ''} to rest")
+    if tells:
+        parts.append(f"{'then ' if active else ''}telling what is left: {LAST:.0f} s at most")
+    return ", ".join(parts) or "nothing runs"
 
 
 @contextlib.asynccontextmanager

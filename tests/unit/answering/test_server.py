@@ -59,6 +59,22 @@ class TestLooking:
         assert await world.open_waits() == [wait]
         assert (await world.post(wait, {"decision": "approved"})).status_code == 200  # and this does
 
+    async def test_what_is_turned_away_is_told_why(self, world):
+        wait = await world.ask()
+        told = [
+            (response.status_code, response.json()["error"]["message"])
+            for response in (
+                await world.get("/v1/waits", Authorization="Bearer wrong"),
+                await world.get("/v2"),
+                await world.get(f"/v1/waits/{wait}/decision"),
+            )
+        ]
+        assert told == [
+            (401, "No valid token. Nothing was done. It stands in answers.token, new at every start."),
+            (404, "There is no such path. Nothing was done. What waits stands at /v1/waits."),
+            (405, "This path takes POST only. Nothing was done."),
+        ]
+
     async def test_of_what_is_not_there(self, world):
         wait = await world.ask()
         response = await world.get("/v1/waits/appr_none")

@@ -111,7 +111,7 @@ class Project:
         self.configure()
 
     def configure(self, text='app = "app.py:rt"\n'):
-        (self.folder / "callslip.toml").write_text(text + ('state = "state"\n' if "state" not in text else ""))
+        (self.folder / "callslip.toml").write_text(('state = "state"\n' if "state" not in text else "") + text)
         self("trust", "--yes", code=None)  # what can't be accepted is for the test to find out
 
     def write(self, name, text):

@@ -350,7 +350,10 @@ def test_a_record_that_was_altered_closes_everything_that_acts(project, tmp_path
     path.write_bytes(whole.replace(files.digest(app).encode(), files.digest(ran.encode()).encode(), 1))
     for words in (("run", "x"), ("trust", "--yes"), ("trust", "--check")):
         assert project.json(*words, code=5)["error"]["code"] == "trust_broken"
-    assert "The project is held" in project("sessions").stderr
+    for words, code in ((("sessions",), 0), (("verify",), 5), (("verify", "--state", str(project.state)), 5)):
+        said = project(*words, code=code).stderr
+        assert said.startswith("! Statement 2 of the trust file can't be true: it does not follow statement 1."), said
+        assert f"Looking in {project.state}." in said
     assert not (project.folder / "ran").exists()
     # Whoever may write the file can put another whole one in its place, until a key is enrolled.
     path.write_bytes(forge(project, tmp_path / "forge"))
@@ -444,11 +447,41 @@ def test_a_held_project_can_be_looked_at_spoken_to_and_stopped(project):
     write(project, "app.py", "import pathlib; pathlib.Path('ran').touch()\n")
     for words in (("sessions",), ("show", "s"), ("verify",), ("waits",), ("send", "s", "x"), ("stop", "s")):
         result = project(*words)
-        assert f"The project is held, so its files are not heard: looking in {project.state}." in result.stderr
+        assert (
+            "! callslip.toml is not as accepted, so it is not used. Reading the state folder that was "
+            f"accepted last: {project.state}. --state names another folder; `callslip trust --check` says what differs."
+        ) in result.stderr
         assert result.stderr.count("\n") == 1
     assert "s " in project("sessions").stdout
     assert not (project.folder / "ran").exists()
     assert project("sessions", "--state", str(project.state)).stderr == ""
+
+
+def test_what_differs_is_named(project):
+    app = (project.folder / "app.py").read_text()
+    write(project, "app.py", app + "VALUE = 2\n")
+    assert "! app.py is not as accepted, so it is not used. Reading the state" in project("sessions").stderr
+    project.write("b.py", "")
+    project.accept()
+    write(project, "app.py", app + "VALUE = 3\n")
+    write(project, "b.py", "VALUE = 3\n")
+    assert "! app.py and b.py are not as accepted, so they are not used. Reading" in project("sessions").stderr
+    project("verify", code=5)
+    project.accept()
+    project("verify")
+
+
+def test_looking_at_a_project_that_was_never_accepted(project, tmp_path):
+    shutil.rmtree(project.state)
+    assert "! app.py and callslip.toml were never accepted, so they are not used; " in project("verify", code=5).stderr
+    shutil.rmtree(tmp_path / "xdg")
+    said = project("verify", code=5)
+    assert "! callslip.toml is not accepted, so its `state` is not used; looking in " in said.stderr
+    assert project.json("verify", code=5) == {"ok": False, "database": [], "sessions": []}
+    project("sessions")
+    (project.folder / "callslip.toml").write_text('app = "app.py:rt"\n')
+    assert "! callslip.toml was never accepted, so it is not used; looking in " in project("sessions").stderr
+    project("verify", "--state", str(project.state), code=2)  # there is none
 
 
 def test_without_the_copy_the_configured_place_is_not_known(project, tmp_path):
@@ -457,7 +490,7 @@ def test_without_the_copy_the_configured_place_is_not_known(project, tmp_path):
     (known,) = (tmp_path / "xdg" / "callslip").iterdir()
     shutil.rmtree(known / "accepted")
     result = project("sessions")
-    assert f"looking in {known}" in result.stderr
+    assert f"What was accepted is lost; looking in {known}" in result.stderr
     assert "No sessions yet" in result.stdout
     assert "s " in project("sessions", "--state", str(project.state)).stdout
 

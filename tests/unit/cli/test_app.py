@@ -6,6 +6,7 @@ from callslip.application import Runtime
 from callslip.cli.app import find, runtime_for
 from callslip.cli.options import Given
 from callslip.errors import ConfigError
+from callslip.ledgers.state_folder import installation_key, open_state
 from callslip.runtime.parts import Limits
 
 
@@ -161,12 +162,34 @@ def test_looking_needs_no_application_and_with_state_named_not_even_a_working_on
     assert "s " in project("sessions").stdout
     project.write("app.py", "1 / 0\n")
     project.configure()
-    assert "ZeroDivisionError" in project("sessions", code=2).stderr
+    for word in ("sessions", "inbox"):
+        said = project(word, code=2).stderr
+        assert "ZeroDivisionError" in said
+        assert f"\n  Without the application: --state {project.state}\n" in said
     assert "s " in project("sessions", "--state", str(project.state)).stdout
 
 
 def test_a_state_folder_that_is_not_there_is_no_empty_one(project):
     assert "There is no state folder" in project("sessions", "--state", "elsewhere", code=2).stderr
+
+
+@pytest.mark.parametrize("words", [("sessions",), ("verify",), ("waits",), ("inbox",), ("show", "s")])
+def test_what_is_no_state_folder_is_not_looked_at(project, words, tmp_path):
+    other = tmp_path / "other"
+    other.mkdir(mode=0o700)
+    said = project(*words, "--state", str(other), code=2).stderr
+    assert f"{other} is no state folder: it has no ledger.db. Nothing was read." in said
+    assert list(other.iterdir()) == []
+    other.chmod(0o755)
+    said = project(*words, "--state", str(other), code=5).stderr
+    assert (f"{other} is no state folder. Nothing was done. Name another" in said, "chmod" in said) == (True, False)
+    said = project(*words, "--state", "app.py", code=2).stderr
+    assert "app.py is no state folder: it is a file. Nothing was done." in said
+
+
+def test_a_state_folder_in_which_nothing_has_happened_yet_is_one(project, tmp_path):
+    installation_key(open_state(tmp_path / "fresh"))
+    assert "No sessions yet" in project("sessions", "--state", str(tmp_path / "fresh")).stdout
 
 
 def test_a_project_that_is_not_there(project):
@@ -178,6 +201,22 @@ def test_a_setting_that_means_nothing(project):
     project.configure('appp = "app.py:rt"\n')
     assert "appp" in project("trust", code=2).stderr
     assert "callslip.toml (changed)" in project("run", "hello", code=5).stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('polcy = "x"', "unknown field `polcy`. Did you mean policy? Nothing was started."),
+        ("[limits]\nresult_byte = 1", "`$.limits`. Did you mean result_bytes? Nothing was started."),
+        ("[data]\nencript = true", "`$.data`. Did you mean encrypt? Nothing was started."),
+        ('[[notify]]\nkind = "log"\npth = "x"', "`$.notify[0]`. Did you mean path? Nothing was started."),
+        ('[[notify]]\nkind = "mail"', ".kind`. The kinds are webhook, command and log. Nothing was started."),
+        ("zzzzzz = 1", "unknown field `zzzzzz`. Nothing was started."),
+    ],
+)
+def test_a_setting_that_is_misspelt(project, text, said):
+    project.configure(f'state = "state"\n{text}\n')
+    assert said in project("trust", code=2).stderr
 
 
 def test_commands_for_the_user_to_copy_reach_the_same_project(project):

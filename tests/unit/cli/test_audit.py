@@ -1,14 +1,20 @@
 """``callslip audit``."""
 
 import asyncio
+import inspect
+import itertools
 import json
+import re
 
 import pytest
 
+from callslip.audit import telling
 from callslip.audit.anchors import Anchors, FilePlace
 from callslip.audit.book import Book
+from callslip.audit.entry import READ
 from callslip.audit.follow import Follower
 from callslip.blobs.files import FileBlobs
+from callslip.cli import audit_words, look
 from callslip.clocks.system import SystemClock
 from callslip.ledgers.sqlite import SqliteLedger
 from callslip.runtime.redact import Redactor
@@ -73,14 +79,72 @@ def test_queries(told):
     call = told.lines("audit", "query", "--tool", "pay")[0]["call"]
     assert kinds("--call", call) == ["tool_dispatch", "function_response"]
     assert kinds("--session", "inv-17") == everything
-    assert kinds("--session", "other") == []
     assert kinds("--since", "1h") == everything
     assert kinds("--until", "1h") == []
+    assert kinds("--since", "2999-01-01T10:00+02:00") == []
     assert kinds("--since", "2020-01-01", "--until", "2020-01-01T10:00") == []
     requester = told.lines("audit", "query", "--tool", "pay")[0]["requester"]
     assert kinds("--actor", requester, "--kind", "tool_dispatch") == ["tool_dispatch"]
     assert "No entry is like that" in told("audit", "query", "--tool", "none").stdout
     assert "is no time" in told("audit", "query", "--since", "soon", code=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--session", "nope"), "There is no session 'nope'"),
+        (("--kind", "nope"), "'tool_dispatch'"),
+        (("--status", "nope"), "'invalid_arguments'"),
+        (("--effect", "nope"), "'unknown'"),
+    ],
+)
+def test_what_there_can_be_no_entry_of_is_refused(told, words, said):
+    result = told("audit", "query", *words, code=2)
+    assert "nope" in result.stderr
+    assert said in result.stderr
+    assert result.stdout == ""
+
+
+def test_a_session_that_nothing_is_told_of_yet_is_no_mistake(told):
+    told("run", "hello", "--session", "later")
+    (told.state / "audit" / "book.jsonl").write_text("")
+    assert "No entry is like that" in told("audit", "query", "--session", "later").stdout
+
+
+def test_all_kinds_and_statuses_are_known():
+    silent = {telling._silent, telling._run_started, telling._model_requested, telling._function_call}
+    silent.add(telling._wait_opened)
+    told = {event.__struct_config__.tag for event, function in telling._TELL.items() if function not in silent}
+    assert set(audit_words.KINDS) == told | {READ}
+    written = set(re.findall(r'status="([^"]+)"', inspect.getsource(telling)))
+    assert written
+    assert written <= set(audit_words.STATUSES)
+
+
+def test_a_narrow_terminal_gets_all_of_it_in_several_lines(told, monkeypatch):
+    monkeypatch.setattr(look, "columns", lambda: 60)
+    lines = told("audit", "tail").stdout.splitlines()
+    assert "WHEN" not in lines[0]
+    at = next(place for place, line in enumerate(lines) if line.endswith("dispatched pay"))
+    assert "  inv-17  " in lines[at]
+    under = list(itertools.takewhile(lambda line: line.startswith("    "), lines[at + 1 :]))
+    assert under
+    assert all(len(line) <= 60 for line in under)
+    assert '{"amount": 12}' in " ".join(line.strip() for line in under)
+    monkeypatch.setattr(look, "columns", lambda: 120)
+    assert "WHEN" in told("audit", "tail").stdout.splitlines()[0]
+    monkeypatch.setattr(look, "columns", lambda: None)
+    assert "…" not in told("audit", "tail").stdout
+    assert '{"amount": 12}' in told("audit", "tail").stdout
+
+
+def test_what_a_verification_says_is_wrapped(told, monkeypatch):
+    told.configure('app = "app.py:rt"\n')
+    monkeypatch.setattr(look, "columns", lambda: 60)
+    lines = told("audit", "verify").stdout.splitlines()
+    at = next(place for place, line in enumerate(lines) if line.startswith("  ! Nothing of it is anchored"))
+    assert lines[at + 1].startswith("    ")
+    assert all(len(line) <= 60 for line in lines[at:])
 
 
 def test_what_is_wrong_is_named_and_the_exit_code_says_so(told):

@@ -508,3 +508,9 @@ class TestWhoBegins:
         (wait,) = four_eyes.json("waits")["waits"]
         monkeypatch.setenv("CALLSLIP_KEY", "anna")
         assert "begun without a key" in four_eyes("approve", wait["id"], "--yes", code=8).stderr
+
+
+def test_doctor_says_what_a_process_of_the_account_can_still_do(staffed):
+    checks = {one["check"]: one for one in staffed.json("doctor")["checks"]}
+    assert "can still act without Callslip" in checks["what is left"]["detail"]
+    assert "write as the driver of a session" in checks["what is left"]["detail"]

@@ -76,3 +76,15 @@ def test_json_tells_code_layer_and_whether_to_retry(capsys):
 def test_the_systems_refusals_are_told_in_words(capsys):
     report(PermissionError(13, "Permission denied", "/x/y"), as_json=False, debug=False)
     assert "The system refused: Permission denied (/x/y)." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("name", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
+def test_no_colour_where_none_is_wanted(monkeypatch, name, value):
+    said = []
+    monkeypatch.setattr(click, "echo", lambda text, **_: said.append(text))  # as it goes to a terminal
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    report(errors.UsageError("x"), as_json=False, debug=False)
+    monkeypatch.setenv(name, value)
+    report(errors.UsageError("x"), as_json=False, debug=False)
+    assert said == ["\x1b[1mcallslip:\x1b[0m x", "callslip: x"]

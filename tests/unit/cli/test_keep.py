@@ -44,6 +44,8 @@ class TestMoving:
         result = parked("import", str(file), "--state", there)
         assert "sealed, so it is whole" in result.stdout
         assert f"callslip resume s --state {there}" in result.stdout
+        first, then = result.stdout.index("  first: callslip trust --state"), result.stdout.index("  then:")
+        assert first < then
         parked.accept("--state", there)
         (wait,) = parked.json("waits", "--state", there)["waits"]
         parked("submit", wait["id"], "--result", '"signed"', "--state", there)
@@ -51,6 +53,18 @@ class TestMoving:
         for where in ((), ("--state", there)):
             assert parked.json("verify", *where)["ok"]
         assert "to go to berlin: moving" in parked("show", "s").stdout
+
+    def test_accepting_comes_first_only_where_it_has_not_been_done(self, parked):
+        there, copy = str(parked.folder / "there"), str(parked.folder / "copy.clx")
+        parked("run", "hello", "--session", "t")
+        parked("export", "s", copy)
+        told = parked("import", copy, "--state", there).stdout
+        assert told.index(f"first: callslip trust --state {there}") < told.index("callslip resolve")
+        assert f"first: callslip trust --state {there}" in parked("restore", there).stdout
+        parked.accept("--state", there)
+        assert "trust" not in parked("restore", there).stdout
+        parked("export", "t", str(parked.folder / "t.clx"))
+        assert "trust" not in parked("import", str(parked.folder / "t.clx"), "--state", there).stdout
 
     def test_a_copy_says_what_it_does_not_know_and_how_to_go_on(self, parked):
         file = str(parked.folder / "s.clx")
@@ -193,8 +207,15 @@ class TestErase:
         age(project)
         result = project("erase", "s", "--reason", "asked")
         assert "1 payload erased" in result.stdout
-        assert "in clear text. Nothing can take them out" in result.stdout
+        assert "in clear text; nothing can take them out" in result.stdout
         assert project.json("verify")["ok"]
+
+    def test_an_erasure_of_nothing_is_a_failure(self, project):
+        project("run", "hello", "--session", "open")
+        result = project("erase", "open", "--reason", "asked", code=1)
+        assert "! open: nothing could be erased.\n" in result.stdout
+        assert "texts and small payloads stand in the log itself, in clear text; nothing can take them" in result.stdout
+        assert project.json("erase", "open", "--reason", "asked", code=1)["payloads"] == 0
 
     def test_payloads_that_nobody_names(self, project):
         project("run", 'call shout {"size": 9000}', "--session", "s")

@@ -32,6 +32,23 @@ def test_wrap_breaks_at_spaces_only():
     assert look.wrap("one two", None) == ["one two"]
 
 
+@pytest.mark.parametrize(
+    ("columns", "head", "lines"),
+    [
+        (None, "! ", ["! one two three four five six seven eight"]),
+        (30, "! ", ["! one two three four five six", "  seven eight"]),
+        (30, "  ", ["  one two three four five six", "  seven eight"]),
+        (30, "世界 ", ["世界 one two three four five", "     six seven eight"]),
+        (30, "a long head: ", ["a long head:", "    one two three four five", "    six seven eight"]),
+        (50, "a long head: ", ["a long head: one two three four five six seven", "             eight"]),
+    ],
+)
+def test_later_lines_hang_under_the_first(columns, head, lines, monkeypatch, capsys):
+    monkeypatch.setattr(look, "columns", lambda: columns)
+    look.hang(head, "one two three four five six seven eight")
+    assert capsys.readouterr().out.splitlines() == lines
+
+
 def test_table_lines_up_wide_characters(capsys):
     look.table(("id", "what"), [("世界", "a"), ("abcdef", look.Cell("b\x1b", "red"))])
     lines = click.unstyle(capsys.readouterr().out).splitlines()
@@ -81,6 +98,18 @@ def test_progress_only_on_a_terminal(monkeypatch, capsys):
 )
 def test_spans(milliseconds, text):
     assert moments.span(milliseconds) == text
+
+
+@pytest.mark.parametrize(
+    ("left", "text"),
+    [
+        (-5, "due now"), (0, "due now"), (1, "in 1 s"), (999, "in 1 s"), (1001, "in 2 s"), (59_000, "in 59 s"),
+        (61_000, "in 1 min"), (7_200_000, "in 2 h"),
+    ],
+)  # fmt: skip
+def test_what_is_still_to_come(monkeypatch, left, text):
+    monkeypatch.setattr(moments, "now", lambda: 1_700_000_000_000)
+    assert moments.due(1_700_000_000_000 + left) == text
 
 
 def test_moments():

@@ -1,10 +1,11 @@
 """``answer`` and ``revert``, and jobs on the screen: calls that go on outside a run, and what is undone of them."""
 
 import json
+import signal
 
 import pytest
 
-from callslip.cli import revert as revert_command
+from callslip.cli import prompt, revert as revert_command
 
 APP = '''
 import json
@@ -222,6 +223,12 @@ class TestJobs:
 @pytest.mark.requirement("RECO-07")
 class TestRevert:
     CALLS = ('pay {"amount": 1}', 'shout {"text": "hello"}', 'pay {"amount": 2}')
+
+    def test_ctrl_c_at_the_question(self, project, monkeypatch):
+        run(project, *self.CALLS)
+        monkeypatch.setattr(revert_command, "on_terminal", lambda: True)
+        monkeypatch.setattr(prompt.click, "confirm", lambda *_, **__: signal.raise_signal(signal.SIGINT))
+        assert project("revert", "s", code=130).stderr == "callslip: Interrupted. Nothing was undone.\n"
 
     def test_it_shows_undoes_and_says_what_stays(self, project):
         run(project, *self.CALLS)

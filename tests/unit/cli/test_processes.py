@@ -175,6 +175,26 @@ def test_a_worker_drains(project, number):
     assert project.effects() == ["wait_long"]
 
 
+def test_a_worker_says_that_it_tells_what_is_left(project):
+    table = f'[[notify]]\nkind = "log"\npath = "{project.folder / "told"}"\n'
+    project.configure(f'app = "app.py:rt"\nstate = "state"\n{table}')
+    worker = project.start("worker")
+    assert "working" in worker.stderr.readline()
+    worker.send_signal(signal.SIGTERM)
+    assert worker.stderr.readline() == "ending: telling what is left: 5 s at most; once more leaves at once\n"
+    project.finish(worker, 0)
+
+
+def test_a_worker_does_not_say_that_it_works_before_it_is_known_to(project):
+    (project.folder / "secret").write_text("whsec_" + "QUJD" * 8)
+    (project.folder / "secret").chmod(0o644)
+    table = f'kind = "webhook"\nurl = "https://example.com"\nsecret_file = "{project.folder / "secret"}"'
+    project.configure(f'app = "app.py:rt"\nstate = "state"\n[[notify]]\n{table}\n')
+    result = project("worker", code=5)
+    assert "is open to others" in result.stderr
+    assert "working" not in result.stderr
+
+
 def test_a_worker_that_is_told_twice_leaves_at_once(project):
     project("run", "hello", "--session", "s")
     project("send", "s", "call wait_long")

@@ -2,6 +2,7 @@ import json
 
 import pytest
 
+from callslip.cli import look
 from callslip.core.wait import WaitKind
 
 
@@ -158,10 +159,30 @@ def test_a_refused_call_says_why(project):
     assert "✗ erase_all        refused    permission_denied" in result.stderr
 
 
+def test_a_long_reason_of_a_wait_is_wrapped(project, monkeypatch):
+    project("run", "call erase_all", "--session", "s", code=3)
+    monkeypatch.setattr(look, "columns", lambda: 58)
+    lines = project("waits").stdout.splitlines()
+    assert lines[:2] == ["‖ erase_all approval: tools of risk dangerous are set to", " " * 22 + "ask"]
+
+
+def test_what_a_run_asks_about_is_said_once(project):
+    project.configure('app = "app.py:rt"\nstate = "state"\n[policy]\n"tool.pay" = "ask"\n')
+    result = project("run", 'call pay {"amount": 12}', "--session", "s", code=3)
+    assert result.stderr.count('{"amount": 12}') == 1  # as it was proposed
+    assert "waiting" not in result.stderr
+    assert project("resume", "s", code=3).stderr.count('{"amount": 12}') == 1  # nobody has seen it here
+    more = project("run", "and hurry", "--session", "s", code=3).stderr
+    assert "‖ waiting approval" in more
+    assert "your message is kept" in more
+
+
 @pytest.mark.requirement("APPR-01")
 def test_a_call_that_must_be_asked_about_waits_and_says_how_to_answer(project):
     result = project("run", "call erase_all", "--session", "s", code=3)
-    assert "‖ erase_all        asks       by risk.dangerous" in result.stderr
+    lines = result.stderr.splitlines()
+    assert [line.split()[:2] for line in lines if line.startswith("‖")] == [["‖", "erase_all"]]
+    assert result.stderr.count("approval: ") == 1
     wait = next(word for word in result.stderr.split() if word.startswith("appr_"))
     assert f"callslip approve {wait}" in result.stderr
     project("deny", wait, "--reason", "never")

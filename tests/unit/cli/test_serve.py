@@ -166,6 +166,6 @@ def test_without_the_extra(project, asked, monkeypatch, missing):
     for name in ("requests", "applications", "responses", "routing", "types", "exceptions"):
         monkeypatch.setitem(sys.modules, f"{missing}.{name}", None)
     text = project("serve", "--answers", code=2).stderr
-    assert "Install callslip[web]" in text
+    assert "In the clone: pip install '.[web]'" in text
     assert "Nothing was started" in text
     project("inbox")  # what needs no server needs no extra

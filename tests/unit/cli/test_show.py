@@ -3,6 +3,7 @@ import re
 import msgspec
 import pytest
 
+from callslip.cli import look
 from callslip.cli.live import LiveView
 from callslip.cli.timeline import Timeline
 from callslip.core.event import Record, Stored
@@ -15,6 +16,7 @@ from callslip.core.events.call_resolved import CallResolved
 from callslip.core.events.function_call import FunctionCall
 from callslip.core.events.function_response import FunctionResponse
 from callslip.core.events.late_outcome import LateOutcome
+from callslip.core.events.run_ended import RunEnded
 from callslip.core.events.run_started import RunStarted
 from callslip.core.events.session_started import WorkspaceIdentity
 from callslip.core.events.tool_dispatch import Evidence, ToolDispatch
@@ -39,6 +41,39 @@ def test_each_record_is_a_line_in_the_order_of_the_log(project):
     ]  # fmt: skip
     assert sorted(deeds[7:10]) == ["dispatched", "refused", "settled"]
     assert lines[-1] == "2 calls: 1 settled, 1 refused, 0 parked"
+
+
+def test_a_narrow_terminal_gets_what_is_said_below(project, monkeypatch):
+    project("run", 'call pay {"amount": 1}', "--session", "s")
+    whole = project("show", "s").stdout
+    monkeypatch.setattr(look, "columns", lambda: 80)
+    lines = project("show", "s").stdout.splitlines()
+    at = next(place for place, line in enumerate(lines) if line.endswith(" ▸ pay dispatched"))
+    assert lines[at + 1].startswith("       attempt 1, risk write")
+    assert all(line.startswith("       ") and len(line) <= 80 for line in lines[at + 1 : at + 3])
+    assert any(re.fullmatch(r" +2  \S+  ▸ run 1", line) for line in lines)  # no column where there is no name
+    monkeypatch.setattr(look, "columns", lambda: 109)
+    assert any(line.endswith(" ▸ pay dispatched") for line in project("show", "s").stdout.splitlines())
+    monkeypatch.setattr(look, "columns", lambda: 110)
+    wide = project("show", "s").stdout
+    assert re.search(r"▸ pay {18}dispatched attempt 1", wide)
+    assert re.search(r"▸ pay {18}dispatched attempt 1", whole)
+
+
+def test_a_call_that_there_is_not_is_named(project):
+    project("run", 'call pay {"amount": 1}', "--session", "s")
+    records = project.json("show", "s")["records"]
+    call = next(one["record"]["event"]["call_id"] for one in records if "call_id" in one["record"]["event"])
+    result = project("show", "s", "--payload", "nope", code=2)
+    assert "Session 's' has no call 'nope'." in result.stderr
+    assert call in result.stderr
+    assert result.stdout == ""
+    project("show", "s", "--payload", "nope", "--json", code=2)
+    assert '"amount":1' in project("show", "s", "--payload", call).stdout
+    project("run", "hello", "--session", "t")
+    assert "It has none at all" in project("show", "t", "--payload", "nope", code=2).stderr
+    project.sql("update records set text = cast(replace(text, 'amount', 'amounT') as blob) where seq = 7")
+    assert "not what was written" in project("show", "s", "--payload", "nope", code=5).stderr
 
 
 def test_payloads_are_shown_on_request_and_from_blobs(project):
@@ -176,6 +211,7 @@ def test_the_same_live(capsys):
     view = LiveView(as_json=False)
     events = [
         ASKED,
+        msgspec.structs.replace(ASKED, tool="pay_again"),
         decided("denied", reason="no"),
         decided(edited=inline(b"{}"), changes=("a: 2 → 1",)),
         ApprovalExpired(call_id="c", approval_id="appr_1"),
@@ -186,11 +222,22 @@ def test_the_same_live(capsys):
     told = capsys.readouterr().err
     for line in (
         "‖ pay              asks       by risk.dangerous and tool.pay",
+        "‖ pay_again        asks       by risk.dangerous and tool.pay",
         "✗ pay              denied     by bob, over the API, unsigned: no",
         "✓ pay              edited     by bob, over the API, unsigned; changed a: 2 → 1",
         "! pay              expired    nobody answered in time",
     ):
         assert line in told
+
+
+def test_a_question_at_the_runs_end_is_left_to_the_waits_but_not_while_something_runs(capsys):
+    ended = RunEnded(status="waiting", reason="approval")
+    for before, told in (([], 0), ([dispatch()], 1)):
+        view = LiveView(as_json=False)
+        for seq, event in enumerate([PROPOSED, *before, ASKED, ended], 1):
+            view(Recorded(session="s", seq=seq, record=Record(at=1, by="own", epoch=1, event=event, run="run")))
+        view.line("dot", "", "later", "")
+        assert capsys.readouterr().err.count(" asks ") == told
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ def test_wrong_names(project):
 
 @pytest.mark.requirement("SPEC-04")
 def test_advice(project):
-    assert "missing_parameter_description" in project("tools", "--lint").stdout
+    assert " (missing_parameter_description)" in project("tools", "--lint").stdout
     assert {"code", "tool", "message"} == set(project.json("tools", "--lint")["warnings"][0])
 
 

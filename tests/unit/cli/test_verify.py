@@ -63,7 +63,7 @@ def test_altered_text_is_named(project, told):
     assert problem == ("chain", 7, "record 7 is not what was written: its text does not fit the chain")
     result = project("verify", code=5)
     assert "✗ s" in result.stdout
-    assert "1 of 1 sessions can't be trusted" in result.stdout
+    assert "1 of 1 session can't be trusted" in result.stdout
 
 
 def test_several_faults_are_all_named_the_first_one_first(project, told):
