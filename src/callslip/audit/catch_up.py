@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from callslip.audit.book import Book
-from callslip.audit.dress import Cleaner, dress
+from callslip.audit.dress import Cleaner, Remembering, dress
 from callslip.audit.entry import Entry
 from callslip.audit.index import Cursor, Row, Tip
 from callslip.audit.records import StoredLog, digest_at, records
@@ -34,7 +34,8 @@ class CatchUp:
     def __init__(
         self, log: StoredLog, blobs: Blobs, book: Book, cleaner: Cleaner, in_thread: InThread, tip: Tip
     ) -> None:
-        self._log, self._blobs, self._book, self._cleaner, self._in_thread = log, blobs, book, cleaner, in_thread
+        self._log, self._blobs, self._book, self._in_thread = log, blobs, book, in_thread
+        self._cleaner = Remembering(cleaner)
         self.tip = tip
         self.cursor = Cursor()
         """How far the ledger has been followed, and the book says so."""

@@ -15,6 +15,9 @@ from callslip.ports.blobs import Blobs
 
 MOST = 64 * 1024
 """Bytes of a payload above which an entry names its address only."""
+_SHORT, _MANY = 1000, 1000
+"""Characters of a text that is remembered as free of secrets, and how many of them are."""
+_ODD = (b"\\", b"\n", b"\r")
 MISSING = "$missing"
 """Stands in a detail beside the address of a payload that was not there."""
 
@@ -26,11 +29,39 @@ class Cleaner(Protocol):
     def clean_json(self, text: bytes) -> bytes: ...
 
 
+class Remembering:
+    """A cleaner that looks once at words that come again: most entries of a step say the same ones."""
+
+    def __init__(self, cleaner: Cleaner) -> None:
+        self._cleaner = cleaner
+        self._free: set[str] = set()
+
+    def clean(self, text: str) -> str:
+        if text in self._free:
+            return text
+        cleaned = self._cleaner.clean(text)
+        if cleaned == text and len(text) <= _SHORT:
+            if len(self._free) >= _MANY:
+                self._free.clear()
+            self._free.add(text)
+        return cleaned
+
+    def clean_json(self, text: bytes) -> bytes:
+        return self._cleaner.clean_json(text)
+
+
 async def dress(told: Told, blobs: Blobs, cleaner: Cleaner) -> tuple[Entry, bytes]:
     """The entry, and its detail as JSON text."""
-    values = {name: await _value(payload, blobs) for name, payload in told.details}
-    detail = cleaner.clean_json(canon.canonical(values)) if values else b""
-    return clean(told.entry, cleaner), detail
+    return clean(told.entry, cleaner), await _detail(told, blobs, cleaner) if told.details else b""
+
+
+async def _detail(told: Told, blobs: Blobs, cleaner: Cleaner) -> bytes:
+    if len(told.details) == 1 and told.details[0][1].inline:
+        name, payload = told.details[0]
+        text = bytes(payload.text)
+        if not any(odd in text for odd in _ODD):  # as Callslip writes it; else it could begin a line, or hide a secret
+            return cleaner.clean_json(b'{"%s":%s}' % (name.encode(), text))
+    return cleaner.clean_json(canon.canonical({name: await _value(payload, blobs) for name, payload in told.details}))
 
 
 def clean(entry: Entry, cleaner: Cleaner) -> Entry:

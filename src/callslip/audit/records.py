@@ -53,9 +53,9 @@ async def records(log: StoredLog, session: str, *, after: int, digest: str, limi
     return found
 
 
-def _bytes(*values: object) -> bool:
+def _bytes(one: object, other: object = b"") -> bool:
     """SQLite keeps whatever type was put there."""
-    return all(isinstance(value, bytes) for value in values)
+    return isinstance(one, bytes) and isinstance(other, bytes)
 
 
 async def digest_at(log: StoredLog, session: str, seq: int) -> str:

@@ -42,6 +42,9 @@ class Known(msgspec.Struct, kw_only=True):
         return None if self.dispatched_at is None else max(record.at - self.dispatched_at, 0)
 
 
+_NOTHING = Known()
+
+
 class Story(msgspec.Struct, kw_only=True):
     """Made by :func:`begin`; ``audit/telling`` goes on with it."""
 
@@ -69,13 +72,15 @@ class Story(msgspec.Struct, kw_only=True):
         self.calls = {call: self.calls[call] for call in unsure[-_MOST_UNSURE:]}
 
     def entry(self, record: Record, **fields: Any) -> Entry:
-        """An entry with what all have in common, and these fields."""
+        """An entry of the record that was told last, with what all have in common and these fields."""
         event = record.event
         proof: Proof | None = getattr(event, "proof", None)
         facts: dict[str, Any] = {
             "at": record.at,
             "kind": str(event.__struct_config__.tag),
             "session": self.session,
+            "seq": self.seq,
+            "digest": self.digest,
             "requester": self.requester,
             "process": self.process if record.epoch > 0 else "",
             "actor": getattr(event, "actor", record.by),
@@ -92,17 +97,18 @@ class Story(msgspec.Struct, kw_only=True):
 
     def about(self, call_id: str, record: Record, **fields: Any) -> Entry:
         """An entry about a call."""
-        known = self.calls.get(call_id, Known())
-        facts: dict[str, Any] = {
-            "call": call_id,
-            "step": known.step,
-            "tool": known.tool,
-            "version": known.version,
-            "message": known.message,
-            "undoes": known.undoes,
-            "parent": known.parent,
-        }
-        return self.entry(record, **(facts | fields))
+        known = self.calls.get(call_id, _NOTHING)
+        fields.setdefault("tool", known.tool)
+        fields.setdefault("version", known.version)
+        return self.entry(
+            record,
+            call=call_id,
+            step=known.step,
+            message=known.message,
+            undoes=known.undoes,
+            parent=known.parent,
+            **fields,
+        )
 
 
 def begin(session: str) -> Story:

@@ -59,12 +59,8 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
 def tell(story: Story, stored: Stored) -> Told | None:
     """Take the next record into the story; what there is to say of it."""
     record = stored.record
-    told = _TELL[type(record.event)](story, record.event, record)
     story.seq, story.digest = stored.seq, stored.digest.hex()
-    if told is None:
-        return None
-    entry = msgspec.structs.replace(told.entry, seq=stored.seq, digest=story.digest)
-    return msgspec.structs.replace(told, entry=entry)
+    return _TELL[type(record.event)](story, record.event, record)
 
 
 # One function for each event

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any
 
-import anyio
 import msgspec
 
 from callslip.core import canon
@@ -22,7 +21,7 @@ from callslip.runtime.drive import Drive
 async def look(executor: Executor, arguments: bytes, stop: asyncio.Future[None]) -> Evidence | Refusal | None:
     """The evidence of a call with these arguments (canonical JSON), or why it can't work. A stop ends the looking."""
     try:
-        with anyio.fail_after(executor.spec.timeout_ms / 1000):
+        async with asyncio.timeout(executor.spec.timeout_ms / 1000):
             # Each reader of the arguments gets its own, so that what is executed is what T1 says.
             looking = executor.prepare(canon.parse(arguments))
             looks = executor.spec.recovery is Recovery.EVIDENCE  # the others have nothing to look at

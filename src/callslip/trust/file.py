@@ -46,7 +46,7 @@ class FileTrust:
         Raises:
             ConfigError: that is no public key.
         """
-        self._path = folder / TRUST_FILE
+        self._folder, self._path = folder, folder / TRUST_FILE
         self._clock = clock
         self._root = _root(os.environ.get(ROOT, "") if root is None else root)
         self._lock = threading.Lock()
@@ -93,9 +93,8 @@ class FileTrust:
 
     def _unchanged(self) -> bool:
         """Whether the file is as it was when it was last read: asked before every call, so by two looks alone."""
-        folder = self._path.parent
         try:
-            check(folder, folder.lstat(), most=0o700)
+            check(self._folder, os.lstat(self._folder), most=0o700)
             return _stamp(os.lstat(self._path)) == self._stamp
         except (FileNotFoundError, NotADirectoryError):
             return self._stamp is None and not self._standing.seq and not self._root
@@ -107,7 +106,7 @@ class FileTrust:
         Raises:
             _MissingError: it is not there. StateRefused: its folder or itself is not its owner's alone.
         """
-        folder = self._path.parent
+        folder = self._folder
         if not os.path.lexists(folder) and not flags & os.O_CREAT:
             raise _MissingError
         check(folder, folder.lstat(), most=0o700)
