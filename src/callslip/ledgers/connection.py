@@ -8,13 +8,13 @@ import os
 import re
 import sqlite3
 from collections.abc import Callable, Iterator
-from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from callslip.errors import LedgerError, LedgerUnavailable, LogBroken
 
 BUSY_SECONDS = 30
+_SQL = Path(__file__).with_name("sql")
 WAL_PAGES = 256
 """The WAL file grows to this and is then written over: a sync that need not extend the file takes half the time."""
 
@@ -107,8 +107,7 @@ def _version(connection: Connection) -> int:
 
 def migrations() -> Iterator[str]:
     """The migration scripts in order; their names are ``NN_pre|post_what.sql``."""
-    folder = resources.files("callslip.ledgers") / "sql"
-    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
+    for entry in sorted(_SQL.iterdir(), key=lambda entry: entry.name):
         if re.fullmatch(r"\d\d_(pre|post)_\w+\.sql", entry.name):
             yield re.sub(r"--[^\n]*", "", entry.read_text())
 
@@ -117,13 +116,13 @@ def look_at(version: int) -> str:
     """The script that makes a file of an earlier format look like one of today's, on a connection that can't migrate
     it; empty for today's.
     """
-    entry = resources.files("callslip.ledgers") / "sql" / f"look_at_{version:02}.sql"
+    entry = _SQL / f"look_at_{version:02}.sql"
     return entry.read_text() if entry.is_file() else ""
 
 
 def load_statements() -> dict[str, str]:
     """The named statements of ``statements.sql``."""
-    text = (resources.files("callslip.ledgers") / "sql" / "statements.sql").read_text()
+    text = (_SQL / "statements.sql").read_text()
     parts = re.split(r"-- name: (\w+)\n", text)[1:]
     return {name: body.strip().rstrip(";") for name, body in zip(parts[::2], parts[1::2], strict=True)}
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from importlib import resources
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -103,7 +102,7 @@ class Outbox:
                 "Use the newer Callslip that wrote it, or remove the file: what waits now is told again."
             )
         if not have:
-            script = (resources.files("callslip.notify") / "outbox.sql").read_text()
+            script = Path(__file__).with_name("outbox.sql").read_text()
             self._db.executescript(f"begin immediate; {script} pragma user_version = {_FORMAT}; commit;")
 
     def close(self) -> None:

@@ -7,6 +7,7 @@ deep, in base64 also amid other bytes. Most texts hold none, and one pass of RE2
 from __future__ import annotations
 
 import base64
+import functools
 import html
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -53,9 +54,10 @@ class Redactor:
     def _clean(self, data: bytes) -> bytes:
         if self._held is not None:
             data = self._held.sub(lambda _: _MARK.encode(), data)
-        data = _DISTINCT.sub(lambda _: _MARK.encode(), data)
-        data = _WORDS.sub(lambda match: match[1] + _MARK.encode(), data)
-        for place in _PLACES:
+        distinct, words, places = _shapes()
+        data = distinct.sub(lambda _: _MARK.encode(), data)
+        data = words.sub(lambda match: match[1] + _MARK.encode(), data)
+        for place in places:
             data = place.sub(lambda match: match[1] + _MARK.encode() + match[2], data)
         return data
 
@@ -67,9 +69,14 @@ def _compiled(pattern: str) -> Any:
     return re2.compile(pattern.encode(), options)
 
 
-_DISTINCT = _compiled("|".join(DISTINCT))
-_WORDS = _compiled(f"{BEGIN}(?:{'|'.join(WORDS)})")
-_PLACES = [_compiled(f"{before}(?:{secret}){after}") for _, before, secret, after in PLACES]
+@functools.cache
+def _shapes() -> tuple[Any, Any, list[Any]]:
+    """The known shapes, compiled when the first text holds a hint of one."""
+    return (
+        _compiled("|".join(DISTINCT)),
+        _compiled(f"{BEGIN}(?:{'|'.join(WORDS)})"),
+        [_compiled(f"{before}(?:{secret}){after}") for _, before, secret, after in PLACES],
+    )
 
 
 def _clean_strings(value: Any, clean: Callable[[str], str]) -> Any:
