@@ -69,6 +69,9 @@ class ToolSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Arguments that name whom or what the effect concerns: recipient, account, path, URL."""
     secret_arguments: tuple[str, ...] = ()
     """Arguments in which ``secret://name`` is replaced by that secret as the tool is run."""
+    normalise: dict[str, str | dict[str, str]] = {}
+    """How arguments are brought into form before they are judged: by name ``relative_date``, ``path``, or a mapping
+    from other words to values. An argument inside an object is ``stay.from``."""
     untrusted_fields: tuple[str, ...] = ("*",)
     """Fields of the result that a third party may have written."""
     sandbox: str = "none"
@@ -115,4 +118,6 @@ class ToolSpec(msgspec.Struct, frozen=True, kw_only=True):
             "untrusted_fields": list(self.untrusted_fields),
             "when_not": canon.scrub(self.when_not),
         }
+        if self.normalise:  # which most tools don't have: their versions are what they were before there was any
+            relevant["normalise"] = self.normalise
         return canon.digest(canon.canonical(relevant))[:16]

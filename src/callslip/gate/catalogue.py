@@ -11,7 +11,9 @@ from callslip.core.events.model_requested import VisibleTool
 from callslip.errors import ToolDefinitionError
 from callslip.ports.executor import Executor
 from callslip.ports.model import ToolView
+from callslip.schema.coerce import Coercer
 from callslip.schema.engine import SchemaError
+from callslip.schema.normalise import Normaliser, read_normalisers
 from callslip.schema.validate import Validator, compile_schema
 
 
@@ -20,6 +22,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
     executor: Executor
     arguments: Validator
+    coercer: Coercer
+    normalisers: tuple[Normaliser, ...]
     output: Validator | None
     view: ToolView
 
@@ -113,6 +117,35 @@ def _entry(executor: Executor) -> Entry:
         output = compile_schema(spec.output_schema) if spec.output_schema is not None else None
     except SchemaError as error:
         raise ToolDefinitionError(f"{spec.name}: {error}. Nothing was started. Correct the schema.") from error
+    try:
+        normalisers = read_normalisers(spec.normalise)
+    except ValueError as error:
+        raise ToolDefinitionError(f"{spec.name}: {error}. Nothing was started. Correct `normalise`.") from error
     description = spec.description if not spec.when_not else f"{spec.description}\nDo not use it: {spec.when_not}"
     view = ToolView(name=spec.name, description=description.strip(), input_schema=spec.input_schema)
-    return Entry(executor=executor, arguments=arguments, output=output, view=view)
+    return Entry(
+        executor=executor,
+        arguments=arguments,
+        coercer=Coercer(spec.input_schema, arguments),
+        normalisers=normalisers,
+        output=output,
+        view=view,
+    )
+
+
+def bindable(executors: Iterable[Executor]) -> tuple[tuple[Executor, ...], dict[str, str]]:
+    """The tools of a foreign source that can be bound, and by its name why each of the others can't.
+
+    What stands in code is its author's to mend, so a `Catalogue` refuses to start with it. A server's tools are not:
+    one schema that is none, or that refers to something outside itself, refuses its own tool alone.
+    """
+    kept: list[Executor] = []
+    refused: dict[str, str] = {}
+    for executor in executors:
+        try:
+            _entry(executor)
+        except ToolDefinitionError as error:
+            refused[executor.spec.name] = f"{error.__cause__}. The other tools are bound."
+        else:
+            kept.append(executor)
+    return tuple(kept), refused

@@ -21,6 +21,7 @@ from callslip.gate.lookup import lookup
 from callslip.gate.refusal import Refusal
 from callslip.gate.visibility import resolve
 from callslip.ports.policy import Policy, Verdict
+from callslip.schema.normalise import Moment
 
 
 class Passed(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,6 +41,10 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     tool: str
     """The name as it was emitted."""
     arguments: str | dict[str, Any]
+    by_person: bool = False
+    """A person has put these arguments in the place of the model's: they are judged to the letter."""
+    moment: Moment
+    """When and where it was proposed."""
     visible: Sequence[VisibleTool]
     succeeded: Collection[str]
     caller: str = "model"
@@ -53,7 +58,7 @@ def judge(case: Case, catalogue: Catalogue, policy: Policy) -> Passed | Refusal:
     entry = resolve(name, case.visible, catalogue, case.caller)
     if isinstance(entry, Refusal):
         return entry
-    arguments = read_arguments(case.arguments, entry)
+    arguments = read_arguments(case.arguments, entry, case.moment, exact=case.by_person)
     if isinstance(arguments, Refusal):
         return arguments
     refusal = business.check_rules(entry, canon.parse(arguments.text)) or business.check_required(entry, case.succeeded)

@@ -20,6 +20,7 @@ from callslip.gate.refusal import Refusal
 from callslip.runtime import payloads, secrets
 from callslip.runtime.drive import Drive
 from callslip.runtime.proofs import asker, in_force, requester_fault, revert_fault
+from callslip.schema.normalise import Moment
 
 CANCELLED = Refusal(
     status=Status.RETRYABLE_ERROR,
@@ -107,6 +108,8 @@ async def _pass(drive: Drive, call: CallState, raw: Payload) -> Passed | Refusal
         requester=drive.state.requester,
         tool=call.call.tool,
         arguments=await payloads.load(drive.parts.blobs, raw),
+        by_person=raw is not call.call.arguments,
+        moment=Moment(at=call.proposed_at or drive.parts.clock.now(), zone=drive.parts.zone),
         visible=step.visible,
         succeeded=drive.state.succeeded,
         caller=REVERT if step.model == REVERT else "model",

@@ -8,7 +8,9 @@ Python; nothing is put into a call that the model didn't say.
 import copy
 import inspect
 import json
+import math
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -19,6 +21,9 @@ from callslip.schema.docstring import read_docstring
 from callslip.schema.field_error import BindError, FieldError, path_text, short_json, shorten
 from callslip.schema.signature import UnsupportedSignature, read_signature
 from callslip.schema.typed import adapter_for, input_schema_of, output_schema_of
+
+SHORTEST_TOO_LARGE = 309
+"""Digits of the smallest integer that no 64-bit float holds."""
 
 __all__ = ["BindError", "Derived", "UnsupportedSignature", "bind", "derive"]
 
@@ -108,6 +113,8 @@ def bind(derived: Derived, arguments: dict[str, Any]) -> dict[str, Any]:
             continue
         try:
             bound[name] = _validated(adapter, value)
+            if _overflowed(adapter, value, bound[name]):
+                errors.append(_error((name,), "number_overflow", value, "holds a number too large for a 64-bit float"))
         except ValidationError as error:
             errors.extend(
                 _error((name, *one["loc"]), one["type"], one.get("input"), one["msg"])
@@ -140,6 +147,22 @@ def _validated(adapter: TypeAdapter[Any], value: Any) -> Any:
     return adapter.validate_json(json.dumps(rewritten), strict=True)
 
 
+def _overflowed(adapter: TypeAdapter[Any], value: Any, bound: Any) -> bool:
+    """Whether an integer became an infinity, since the function takes a float: JSON has no limit there."""
+    if isinstance(value, str) or len(json.dumps(value)) < SHORTEST_TOO_LARGE:
+        return False
+    left = [adapter.dump_python(bound, warnings=False)]
+    while left:
+        one = left.pop()
+        if isinstance(one, float) and math.isinf(one):
+            return True
+        if isinstance(one, dict):
+            left.extend(one.values())
+        elif isinstance(one, list | tuple | set | frozenset):
+            left.extend(one)
+    return False
+
+
 def _whole_numbers(value: Any, places: list[tuple[int | str, ...]]) -> tuple[Any, bool]:
     root: dict[str, Any] = {"": copy.deepcopy(value)}
     changed = False
@@ -153,5 +176,6 @@ def _whole_numbers(value: Any, places: list[tuple[int | str, ...]]) -> tuple[Any
                 holder, key = inner, part
         number = holder[key]
         if type(number) is float and number.is_integer():
-            holder[key], changed = int(number), True
+            # As its digits say: int(1e23) would be 99999999999999991611392.
+            holder[key], changed = int(Decimal(repr(number))), True
     return root[""], changed

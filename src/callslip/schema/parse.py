@@ -1,7 +1,8 @@
 """Read a tool call's arguments without repair: exactly one JSON object, or a refusal that says where and why.
 
-What it is not: it guesses nothing (fences, single quotes and the like are for a repair step, which must know
-whether the tool writes) and knows no schema. Invariants: integers are exact, every float is finite, no key is lost,
+What it is not: it guesses nothing (fences, single quotes and the like are for `repair`, which is only for tools that
+don't write) and knows no schema. What has one reading for every tool is taken here: nothing for {}, and the whole
+object sent as a JSON string, once. Invariants: integers are exact, every float is finite, no key is lost,
 no lone surrogate survives, and the time is linear in the text whatever it holds.
 """
 
@@ -14,6 +15,14 @@ import msgspec
 from callslip.schema.scrub import MOST_DEPTH, MOST_DIGITS, Defect, Marked, scrub
 
 WHITE_SPACE: Final = " \t\n\r"
+EXACT: Final = 2.0**53
+"""From here on a float does not hold every integer."""
+ALWAYS_KEPT: Final = 15
+"""Significant digits that a float keeps of any number."""
+EVER_KEPT: Final = 17
+"""Significant digits that it keeps of some."""
+SHORTEST_LOSS: Final = 18
+"""Characters of the shortest number with an exponent whose digits a float can't keep: 9007199254740993e0."""
 QUOTED: Final = r'"(?:[^"\\]++|\\.)*+"?'
 NOT_BRACKETS: Final = re.compile(QUOTED + r'|[^][{}"]++', re.DOTALL)
 BRACKETS: Final = re.compile(QUOTED + r"|[][{}]", re.DOTALL)
@@ -32,7 +41,8 @@ class Parsed(msgspec.Struct, frozen=True, kw_only=True):
 
     value: dict[str, Any]
     changed: tuple[str, ...]
-    """What differs from the raw text: "empty" (nothing or null for {}), "unicode" (lone surrogates replaced)."""
+    """What differs from the raw text: "double_encoded" (a JSON string that holds the object), "empty" (nothing or null
+    for {}), "unicode" (lone surrogates replaced)."""
 
 
 class ParseFailure(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,9 +84,16 @@ class _Decoder:
             return self._mark("integer_too_long", text)
         return int(text)
 
-    def _float(self, text: str) -> float | Marked:
+    def _float(self, text: str) -> float | int | Marked:
         number = float(text)
-        return number if abs(number) != float("inf") else self._mark("number_overflow", text)
+        if abs(number) < EXACT:
+            return number
+        whole, _, fraction = text.partition(".")
+        if fraction and not fraction.strip("0"):
+            return self._integer(whole)  # 12345678901234567890.0 is an integer, and a float would make it another
+        if abs(number) == float("inf"):
+            return self._mark("number_overflow", text)
+        return number if len(text) < SHORTEST_LOSS else _exact(text, number)
 
     def _object(self, pairs: PAIRS) -> dict[str, Any] | Marked:
         decoded = dict(pairs)
@@ -85,6 +102,23 @@ class _Decoder:
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
         return self._mark("duplicate_key", twice)
+
+
+def _exact(text: str, number: float) -> float | int:
+    """The integer that a text with an exponent says, where the float would be another number; else the float."""
+    mantissa, _, exponent = text.lstrip("-").lower().partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    written = whole + fraction
+    digits = written.rstrip("0")
+    shift = int(exponent.lstrip("+-0") or 0) * (-1 if exponent[:1] == "-" else 1)
+    shift += len(written) - len(digits) - len(fraction)
+    digits = digits.lstrip("0")
+    if shift < 0 or len(digits) <= ALWAYS_KEPT:
+        return number
+    if len(digits) <= EVER_KEPT and digits == repr(number).partition("e")[0].replace(".", "").strip("-0"):
+        return number
+    power: int = 10**shift
+    return int(digits) * power * (-1 if text[0] == "-" else 1)
 
 
 def parse_arguments(
@@ -128,12 +162,23 @@ def _parse_text(text: str, has_parameters: bool) -> Parsed | ParseFailure:
     rest = text[end:].lstrip(WHITE_SPACE)
     if rest:
         return _extra(text, len(text) - len(rest))
+    if isinstance(value, str):
+        return _within(value, text, start, has_parameters)
     if not isinstance(value, dict | Marked):
         return _at("not_object", _wanted(_kind(value), has_parameters), text, start)
     if hooks.marked or ESCAPED_SURROGATE.search(text) or RAW_SURROGATE.search(text):
         return _scrubbed(value)
     assert isinstance(value, dict)
     return Parsed(value=value, changed=())
+
+
+def _within(inner: str, text: str, start: int, has_parameters: bool) -> Parsed | ParseFailure:
+    """The arguments that a JSON string holds in their whole. A string in that string is one too many."""
+    if not inner.lstrip(WHITE_SPACE).startswith('"'):
+        parsed = parse_arguments(inner, has_parameters=has_parameters)
+        if isinstance(parsed, Parsed):
+            return Parsed(value=parsed.value, changed=("double_encoded", *parsed.changed))
+    return _at("not_object", _wanted(_kind(inner), has_parameters), text, start)
 
 
 def _too_deep(text: str) -> int | None:

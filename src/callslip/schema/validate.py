@@ -14,10 +14,11 @@ from typing import Any, Final
 
 import jsonschema_rs
 
+from callslip.schema.effort import MOST_FAULTS, Effort
 from callslip.schema.engine import SchemaError, build, canonical_text
 from callslip.schema.field_error import ALLOWED_COUNT, FieldError, path_text, short_json, short_list, shorten
 
-__all__ = ["FieldError", "SchemaError", "Validator", "compile_schema"]
+__all__ = ["FieldError", "SchemaError", "Validator", "compile_part", "compile_schema"]
 
 MOST_ERRORS: Final = 100
 CACHED_SCHEMAS: Final = 1024
@@ -53,19 +54,46 @@ PLAIN: Final = {
     "unevaluatedItems": "has items that are not allowed",
 }
 CHECKED: Final = frozenset({dict, list, tuple, float, int})
+UNJUDGED: Final = "size"
+"""The rule of an error that says that nothing was judged."""
 MOST_BITS: Final = 3400
 """A little over 1,000 digits; 4,300 digits are where the library would read null."""
 MOST_NESTED: Final = 256
-MOST_PARTS: Final = 5000
+MOST_COMPARED: Final = 300
+"""Known names among which the nearest to an unknown one is looked for."""
+MOST_LOOKS: Final = 5_000_000
+"""Looks of a place of the schema at a part of the value, at about 10 ns each."""
+MOST_FORMS: Final = 4
+"""Branches of a union that are told one by one."""
+FORM_LENGTH: Final = 80
 
 
 class Validator:
     """A compiled schema; make it with `compile_schema`. Safe to share between threads and tasks."""
 
-    __slots__ = ("_compiled", "_schema")
+    __slots__ = ("_compiled", "_effort", "_schema", "most_parts")
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, whole: "Validator | None" = None) -> None:
         self._compiled, self._schema = build(text)
+        self._effort: Effort | None = None
+        if whole is not None:
+            self.most_parts: int = whole.most_parts
+            return
+        self._effort = Effort(self._schema)
+        if self._effort.branching > MOST_LOOKS:
+            raise SchemaError(
+                "the schema branches into more forms, or leads on further, than can be judged in bounded time: "
+                "name fewer forms"
+            )
+        self.most_parts = MOST_LOOKS // self._effort.branching
+
+    def accepts(self, value: Any) -> bool:
+        """Whether nothing is wrong with the value; a yes costs what `errors` costs, and a no much less."""
+        try:
+            foreign, parts = _survey(value)
+            return foreign is None and self._bounded(value, parts) and bool(self._compiled.is_valid(value))
+        except ValueError:  # a lone surrogate, or a Python type that has no JSON form
+            return False
 
     def errors(self, value: Any) -> tuple[FieldError, ...]:
         """All that is wrong with the value, at most 100 errors, in a fixed order; empty when it is valid."""
@@ -73,6 +101,8 @@ class Validator:
             foreign, parts = _survey(value)
             if foreign is not None:
                 return (foreign,)
+            if not self._bounded(value, parts):
+                return (_untold(value, UNJUDGED, "is too large for a schema that branches so much: send less at once"),)
             if self._compiled.is_valid(value):
                 return ()
             found = list(islice(self._fields(self._failures(value, parts)), MOST_ERRORS))
@@ -80,20 +110,36 @@ class Validator:
             return (_not_json("", "text", "holds a lone surrogate, which is not Unicode text"),)
         except ValueError as error:  # a Python type that has no JSON form
             return (_not_json("", type(value).__name__, f"holds what JSON can't: {shorten(str(error), 100)}"),)
+        if not found:
+            return (
+                _untold(value, "schema", "does not fit the schema, in too many ways to tell them: send less at once"),
+            )
         # A value of the wrong type breaks other rules too, but they only blur what to change.
         mistyped = {one.path for one in found if one.rule == "type"}
         told = (one for one in found if one.rule == "type" or one.path not in mistyped)
-        return tuple(sorted(told, key=lambda one: (one.path, one.rule, one.allowed)))
+        # Two parts of an `allOf`, or of a `$ref` and what stands beside it, may find the same fault.
+        return tuple(sorted(dict.fromkeys(told), key=lambda one: (one.path, one.rule, one.allowed)))
+
+    def _bounded(self, value: Any, parts: int) -> bool:
+        """Whether it can be judged in bounded time; counted only where the number of its parts does not say so."""
+        return parts <= self.most_parts or self._faults(value, parts)[0] <= MOST_LOOKS
+
+    def _faults(self, value: Any, parts: int) -> tuple[int, int]:
+        self._effort = self._effort or Effort(self._schema)
+        return self._effort.of(value, parts)
 
     def _failures(self, value: Any, parts: int) -> Iterator[jsonschema_rs.ValidationError]:
-        """All failures; of a large value the first alone, since the library collects them all, 10 us each."""
-        if parts <= MOST_PARTS:
+        """All failures; where there may be very many the first alone, since the library collects them all, and none
+        where even that one may hold as many, of the branches of a union in a union.
+        """
+        faults, widest = self._faults(value, parts)
+        if faults <= MOST_FAULTS:
             yield from self._compiled.iter_errors(value)
-            return
-        try:
-            self._compiled.validate(value)
-        except jsonschema_rs.ValidationError as error:
-            yield error
+        elif widest <= MOST_FAULTS:
+            try:
+                self._compiled.validate(value)
+            except jsonschema_rs.ValidationError as error:
+                yield error
 
     def _fields(self, errors: Iterator[jsonschema_rs.ValidationError]) -> Iterator[FieldError]:
         for error in errors:
@@ -147,16 +193,22 @@ class Validator:
         if len(meant) == 1:
             yield from self._fields(iter(meant[0]))
             return
+        here = path_text(error.instance_path)
         allowed: dict[str, None] = {}
+        forms: dict[str, None] = {}
         for branch in meant or branches:
             for inner in islice(self._fields(iter(branch)), 5):
-                allowed.update(dict.fromkeys(inner.allowed))
+                if inner.path == here:
+                    allowed.update(dict.fromkeys(inner.allowed))
+                else:
+                    forms[shorten(f"{inner.path} {inner.message}", FORM_LENGTH)] = None
+        wanted = "; or ".join(islice(forms, MOST_FORMS)) + ("; or …" if len(forms) > MOST_FORMS else "")
         yield FieldError(
-            path=path_text(error.instance_path),
+            path=here,
             rule=error.kind.name,
             got=short_json(error.instance),
             allowed=short_list(allowed),
-            message="matches none of the allowed forms",
+            message="matches none of the allowed forms" + (f": {wanted}" if wanted else ""),
         )
 
 
@@ -171,6 +223,11 @@ def compile_schema(schema: dict[str, Any] | bool) -> Validator:
     return _cached(canonical_text(schema))
 
 
+def compile_part(schema: dict[str, Any], whole: Validator) -> Validator:
+    """Compile what says no more than a part of a schema that is compiled: it can't branch more than the whole does."""
+    return Validator(canonical_text(schema), whole)
+
+
 @lru_cache(maxsize=CACHED_SCHEMAS)
 def _cached(text: str) -> Validator:
     return Validator(text)
@@ -178,7 +235,7 @@ def _cached(text: str) -> Validator:
 
 def _unknown(error: jsonschema_rs.ValidationError, name: str, value: Any, known: dict[str, Any]) -> FieldError:
     names = list(known)
-    if len(names) > ALLOWED_COUNT:  # the nearest must not be cut off
+    if ALLOWED_COUNT < len(names) <= MOST_COMPARED:  # the nearest must not be cut off
         names.sort(key=lambda other: -len(commonprefix((other, name))))  # noqa: RUF071  # letters are meant
     return FieldError(
         path=path_text([*error.instance_path, name]),
@@ -233,6 +290,10 @@ def _survey(root: Any) -> tuple[FieldError | None, int]:
         elif kind is int and value.bit_length() > MOST_BITS:
             return _not_json(path_text(path), short_json(value), "is an integer of more than 1,000 digits"), parts
     return None, parts
+
+
+def _untold(value: Any, rule: str, message: str) -> FieldError:
+    return FieldError(path="", rule=rule, got=short_json(value), allowed=(), message=message)
 
 
 def _not_json(path: str, got: str, message: str) -> FieldError:

@@ -168,6 +168,7 @@ def tool(
     allowed_paths: Sequence[str] = (),
     allowed_hosts: Sequence[str] = (),
     identity_arguments: Sequence[str] = (),
+    normalise: Mapping[str, str | Mapping[str, str]] | None = None,
     untrusted_fields: Sequence[str] = ("*",),
     sandbox: str = "none",
     deferred: bool = False,
@@ -198,6 +199,9 @@ def tool(function: Callable[..., Any] | None = None, /, **declared: Any) -> Tool
     With ``poll`` the function starts a job and gives its handle, any JSON value; ``poll(handle, context)`` then says
     :class:`Running` or :class:`Done`, or raises :class:`ToolFailed` when the job has failed. ``cancel(handle,
     context)`` tells the job to end. ``poll_after`` and ``background_timeout`` are seconds from the start.
+
+    ``normalise`` says which arguments are brought into form before they are judged: by ``relative_date`` ("tomorrow"
+    becomes a date in the session's time zone), ``path``, or a mapping from other words to values.
 
     ``compensation`` names the tool that undoes a call, and ``compensate_with(arguments, result)`` gives its arguments;
     the same ones unless it is declared.
@@ -240,6 +244,10 @@ def _build(function: Callable[..., Any], declared: dict[str, Any]) -> Tool:
         "background": job,
         "background_timeout_ms": _milliseconds(declared.pop("background_timeout", None)),
         "poll_after_ms": round(declared.pop("poll_after", 5.0) * 1000),
+        "normalise": {
+            place: how if isinstance(how, str) else dict(how)
+            for place, how in (declared.pop("normalise", None) or {}).items()
+        },
         "examples": tuple(dict(example) for example in declared.pop("examples", ())),
     }
     fields |= {name: tuple(declared.pop(name)) for name in _SEQUENCES if name in declared}

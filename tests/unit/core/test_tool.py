@@ -22,7 +22,7 @@ class TestDeclaration:
             "risk", "timeout_ms", "quiet_ms", "local_effect", "recovery", "callable_from", "requires", "claims",
             "allowed_paths", "allowed_hosts", "identity_arguments", "secret_arguments", "untrusted_fields", "sandbox", "deferred",
             "client_owned", "asks_user", "background", "background_timeout_ms", "poll_after_ms", "fallback",
-            "compensation",
+            "compensation", "normalise",
         }  # fmt: skip
 
 
@@ -35,7 +35,7 @@ class TestVersion:
             {"output_schema": {"type": "string"}}, {"tag": "2"}, {"risk": Risk.READ}, {"recovery": Recovery.PROBE},
             {"quiet_ms": 1}, {"local_effect": True}, {"callable_from": ("model", "program")}, {"requires": ("x",)},
             {"claims": ("file:{path}",)}, {"allowed_paths": ("a",)}, {"allowed_hosts": ("h",)}, {"secret_arguments": ("token",)}, {"client_owned": True},
-            {"asks_user": True}, {"background": True},
+            {"asks_user": True}, {"background": True}, {"normalise": {"day": "relative_date"}},
             {"identity_arguments": ("to",)}, {"untrusted_fields": ()}, {"sandbox": "process"}, {"name": "find_orders"},
         ],
         ids=lambda change: next(iter(change)),
@@ -52,6 +52,9 @@ class TestVersion:
         other = ToolSpec(name="t", input_schema={"b": {"d": 2, "c": 1}, "a": 1})
         assert one.version == other.version
         assert len(one.version) == 16
+
+    def test_without_normalisers_it_is_what_it_was_before_there_were_any(self):
+        assert SPEC.version == "254a70795c3968fb"
 
     def test_a_description_that_is_no_utf8_has_one_all_the_same(self):
         assert ToolSpec(name="t", description="\ud800").version

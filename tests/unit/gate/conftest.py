@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import datetime
+
 import pytest
 
 from callslip import tool
 from callslip.gate.catalogue import Catalogue
 from callslip.gate.pipeline import Case, judge
 from callslip.policies.by_risk import RiskPolicy
+from callslip.schema.normalise import Moment
 
 
 def no_weekends(arguments):
@@ -53,11 +56,13 @@ def ask(tools):
     """Judge one call by the gate."""
     catalogue = Catalogue(tools)
 
-    def judged(name, arguments="{}", *, visible=None, policy=None, succeeded=(), caller="model"):
+    def judged(
+        name, arguments="{}", *, visible=None, policy=None, succeeded=(), caller="model", moment=None, by_person=False
+    ):
         shown = catalogue.visible(visible or list(catalogue))
         case = Case(
             session="s", requester="me", tool=name, arguments=arguments, visible=shown, succeeded=succeeded,
-            caller=caller,
+            caller=caller, moment=moment or Moment(at=0, zone=datetime.UTC), by_person=by_person,
         )  # fmt: skip
         return judge(case, catalogue, policy or RiskPolicy())
 

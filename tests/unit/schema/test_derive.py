@@ -258,8 +258,26 @@ def test_bind_keeps_numbers_exact_and_reads_whole_floats_as_integers():
 
     bound = bind(derive(tool), {"n": 3.0, "f": 3.0, "g": 3.0, "u": 1e22, "deep": [{"x": 2.0}]})
     assert bound == {"n": 3, "f": 3.0, "g": 3.0, "u": 10**22, "deep": [{"x": 2}]}
+    # As its digits say: the float itself is 99999999999999991611392.
+    assert bind(derive(tool), {"n": 1e23, "f": 1.0, "g": 1.0, "u": 1, "deep": []})["n"] == 10**23
     assert [type(bound[name]) for name in "nfgu"] == [int, float, float, int]
     assert type(bound["deep"][0]["x"]) is int
+
+
+@pytest.mark.requirement("ARGS-02")
+def test_bind_lets_no_integer_become_an_infinity():
+    @dataclass
+    class Point:
+        x: float
+
+    def tool(f: float, many: list[Point], named: dict[str, float], n: int, s: str): ...
+
+    large = {"f": 10**308, "many": [{"x": 1}], "named": {}, "n": 10**400, "s": "9" * 400}
+    assert bind(derive(tool), large)["n"] == 10**400
+    for fault in ({"f": 10**309}, {"f": -(10**400)}, {"many": [{"x": 10**309}]}, {"named": {"a": 10**309}}):
+        with pytest.raises(BindError, match="too large for a 64-bit float") as caught:
+            bind(derive(tool), large | fault)
+        assert [error.path for error in caught.value.errors] == list(fault)
 
 
 @pytest.mark.parametrize("value", ["5", True, 3.5, None, [3.0]])

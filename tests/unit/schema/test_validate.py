@@ -88,6 +88,22 @@ def test_a_mistyped_value_gets_one_error_not_two():
     assert only(closed(u={"type": "string", "enum": ["a"]}), {"u": None}).rule == "type"
 
 
+def test_a_fault_that_two_parts_of_a_schema_find_is_told_once():
+    twice = {"allOf": [{"type": "string"}, {"type": "string"}], "type": "string"}
+    assert only(closed(u=twice), {"u": 1}).rule == "type"
+
+
+@pytest.mark.requirement("ARGS-03")
+def test_where_no_form_was_meant_each_is_told_by_what_it_lacks():
+    either = {"anyOf": [{"required": ["mail"]}, {"required": ["phone"]}]}
+    assert only(either, {}).message.endswith(": mail is required but missing; or phone is required but missing")
+    tags = {"oneOf": [{"properties": {"kind": {"const": kind}}, "required": ["kind"]} for kind in "abcdefg"]}
+    found = only(closed(v=tags), {"v": {"kind": "z"}})
+    assert 'v.kind must be "d"; or …' in found.message
+    assert found.allowed == (), "a and b are no forms of v itself"
+    assert only(closed(v={"anyOf": [{"type": "integer"}, {"type": "null"}]}), {"v": "x"}).message.endswith("forms")
+
+
 def test_an_optional_value_is_judged_by_the_form_that_was_meant():
     schema = closed(n={"anyOf": [{"type": "integer", "maximum": 14}, {"type": "null"}]})
     assert (only(schema, {"n": 50}).rule, only(schema, {"n": 50}).path) == ("maximum", "n")
@@ -296,3 +312,19 @@ def test_any_two_values_are_told_apart_by_const(one, other):
     for error in () if same else compile_schema({"const": one}).errors(other):
         assert isinstance(error, FieldError)
         assert not re.search(r"[\n\r]", error.message)
+
+
+def test_of_a_value_that_could_fail_in_very_many_ways_only_the_first_is_told():
+    branches = [{"properties": {"kind": {"const": number}}, "required": ["kind"]} for number in range(100)]
+    wide = compile_schema({"type": "array", "items": {"anyOf": branches}})
+    assert len(wide.errors([{}] * 49)) == 49
+    assert len(wide.errors([{}] * 60)) == 1
+    constants = compile_schema({"type": "array", "items": {"enum": list(range(10_000))}})
+    assert len(constants.errors(["x"] * 29)) == 29
+    assert len(constants.errors(["x"] * 31)) == 1
+
+
+def test_whether_anything_is_wrong_can_be_asked_alone():
+    counted = compile_schema({"properties": {"a": {"type": "integer"}}})
+    assert counted.accepts({"a": 1})
+    assert not any(counted.accepts({"a": bad}) for bad in ("1", float("nan"), 10**2000, "\ud800", {1, 2}))
