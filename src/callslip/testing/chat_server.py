@@ -12,16 +12,16 @@ loopback: it checks nothing.
 
 from __future__ import annotations
 
-import contextlib
 import json
-import socket
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from types import TracebackType
 from typing import Any, Self, cast
 
 import msgspec
+
+from callslip.testing.loopback import Loopback
 
 Call = tuple[str, Mapping[str, Any] | str]
 """A tool's name as it stands on the wire, and its arguments: an object, or text to be sent as it is."""
@@ -131,35 +131,10 @@ class ChatServer:
             self.sent += size
 
 
-class _Server(ThreadingHTTPServer):
-    # Joined at server_close, so that a test that leaves a thread behind can't pass.
-    daemon_threads = False
-    block_on_close = True
-
+class _Server(Loopback):
     def __init__(self, owner: ChatServer) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(_Handler)
         self.owner = owner
-        self._open: set[socket.socket] = set()
-        self._lock = threading.Lock()
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        with self._lock:
-            self._open.add(request)
-        super().process_request(request, client_address)
-
-    def shutdown_request(self, request: Any) -> None:
-        with self._lock:
-            self._open.discard(request)
-        super().shutdown_request(request)
-
-    def hang_up(self) -> None:
-        """Wake every handler that still reads or writes."""
-        with self._lock:
-            for connection in self._open:
-                _shut(connection)
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that went away is what many tests are about; nothing to print."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -291,8 +266,3 @@ def _tool_calls(says: Says) -> list[dict[str, Any]]:
 
 def _event(chunk: dict[str, Any]) -> str:
     return f"data: {json.dumps(chunk)}\n\n"
-
-
-def _shut(connection: socket.socket) -> None:
-    with contextlib.suppress(OSError):  # it may be closed already
-        connection.shutdown(socket.SHUT_RDWR)

@@ -1,0 +1,139 @@
+"""A server on loopback that answers like the vendors and refuses what they refuse: for tests of adapters and agents.
+
+It speaks real HTTP over a real socket, in every format at once, each under a base URL of its own. ::
+
+    with ContractServer(script=[Says(calls=(Call("pay", {"cents": 5}),)), Says("Done.")]) as server:
+        model = OpenAIChat("any", base_url=server.url("openai_chat"), api_key="k")
+        ...
+        assert server.violations == []
+
+A request that breaks a rule of its format is refused in the vendor's words, whatever the script says, and takes no
+answer of the script; what it broke, and who says that it is a rule, is in ``seen``. Every other request takes the next
+answer, in the order of arrival; past the script's end the server says 500. On leaving the block every connection is
+closed and every thread has ended. Not for anything but loopback.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+from callslip.testing.contract import answering
+from callslip.testing.contract.answers import Answer, Fails, WrongKey
+from callslip.testing.contract.format import Format
+from callslip.testing.contract.formats import ALL, BASE
+from callslip.testing.contract.handler import Handler
+from callslip.testing.contract.request_body import NotAcceptable, read_body
+from callslip.testing.contract.seen import Seen
+from callslip.testing.contract.violation import Violation
+from callslip.testing.loopback import Loopback
+
+Scripted = Answer | Callable[[dict[str, Any]], Answer]
+"""An answer, or a function of the request's body that gives one."""
+
+
+class ContractServer:
+    """The server, as a context manager.
+
+    ``formats`` are classes, or anything that makes a format, so that what one server issued is unknown to the next; a
+    format itself is taken as it is. ``script`` is a sequence of
+    answers, or one function that answers every request. With ``key``, requests that don't bear it are refused.
+    """
+
+    def __init__(
+        self,
+        script: Sequence[Scripted] | Callable[[dict[str, Any]], Answer] = (),
+        *,
+        formats: Sequence[Callable[[], Format] | Format] = ALL,
+        key: str | None = None,
+    ) -> None:
+        self._script = script if callable(script) else tuple(script)
+        self._formats = {made.name: made for made in (form() if callable(form) else form for form in formats)}
+        self._key = key
+        self._lock = threading.Lock()
+        self._taken = 0
+        self.seen: list[Seen] = []
+        self.sent = 0
+        """Bytes of bodies handed to the network so far."""
+        self.closing = threading.Event()
+        self.released = threading.Event()
+
+    def url(self, name: str) -> str:
+        """The base URL of a format, as its adapter takes it."""
+        if name not in self._formats:
+            raise KeyError(f"This server speaks {', '.join(self._formats)}, and not {name}.")
+        return f"http://127.0.0.1:{self._server.server_port}/{name}{BASE.get(name, '')}"
+
+    @property
+    def violations(self) -> list[Violation]:
+        """All that was wrong in all requests so far."""
+        return [violation for seen in self.seen for violation in seen.violations]
+
+    def release(self) -> None:
+        """Let the answers go that were delayed until now."""
+        self.released.set()
+
+    def __enter__(self) -> Self:
+        self._server = Loopback(type("_Handler", (Handler,), {"owner": self}))
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), name="contract-server")
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.closing.set()
+        self.released.set()
+        self._server.shutdown()
+        self._server.hang_up()
+        self._server.server_close()
+        self._thread.join()
+
+    def respond(self, method: str, path: str, headers: Mapping[str, str], raw: bytes) -> answering.Response:
+        """Judge a request and say what is sent for it."""
+        form, path = self._route(method, path)
+        if form is None:
+            asked = f"{method} {path}"
+            return answering.text(404, f"No format of this server answers {asked}.")
+        body: Any = raw
+        violations: list[Violation] = []
+        try:
+            body = read_body(raw)
+            violations = form.check(body, headers, path)
+        except NotAcceptable as error:
+            violations = [error.violation]
+        self._note(Seen(format=form.name, path=path, headers=dict(headers), body=body, violations=tuple(violations)))
+        if self._key is not None and answering.key_of(headers, path) != self._key:
+            return answering.answer(WrongKey(), form, body, path)
+        if violations:
+            return answering.refusal(form, violations)
+        return answering.answer(self._due(body), form, body, path)
+
+    def count(self, size: int) -> None:
+        with self._lock:
+            self.sent += size
+
+    def _route(self, method: str, path: str) -> tuple[Format | None, str]:
+        """The format by the first step of the path; without one, the first that knows the rest."""
+        _, _, rest = path.removeprefix("/").partition("/")
+        named = self._formats.get(path.removeprefix("/").partition("/")[0])
+        if named is not None:
+            return (named if named.asks(method, f"/{rest}") else None), f"/{rest}"
+        return next((form for form in self._formats.values() if form.asks(method, path)), None), path
+
+    def _note(self, seen: Seen) -> None:
+        with self._lock:
+            self.seen.append(seen)
+
+    def _due(self, body: dict[str, Any]) -> Answer:
+        if callable(self._script):
+            return self._script(body)
+        with self._lock:
+            place = self._taken
+            self._taken += 1
+        if place >= len(self._script):
+            return Fails(500, f"The script holds {len(self._script)} answers, and this is the request after the last.")
+        due = self._script[place]
+        return due(body) if callable(due) else due
