@@ -10,7 +10,8 @@ from callslip.core.message import UserText
 from callslip.ports.model import Request, ToolView
 
 # The tests' own keys must not be mistaken for held secrets, and no test may reach a real service or a real state folder.
-for _name in [name for name in os.environ if name.startswith(("OPENAI_", "CALLSLIP_"))]:
+_OURS = ("ANTHROPIC_", "CALLSLIP_", "GEMINI_", "GOOGLE_", "MISTRAL_", "OPENAI_")
+for _name in [name for name in os.environ if name.startswith(_OURS)]:
     del os.environ[_name]
 
 

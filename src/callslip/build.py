@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -32,10 +33,10 @@ from callslip.ports.executor import Executor
 from callslip.ports.model import Model
 from callslip.ports.policy import Policy
 from callslip.ports.trust import Identity
-from callslip.providers.recorded import Recorded
 from callslip.runtime.live import Watch, guarded, ignore
 from callslip.runtime.parts import Data, Limits, Parts
 from callslip.runtime.redact import Redactor
+from callslip.schema.normalise import zone
 from callslip.trust.account import account
 from callslip.trust.file import FileTrust
 from callslip.trust.memory import MemoryTrust
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
     from callslip.notify.endpoint import Endpoint
     from callslip.notify.notifier import Notifier
 
-OPENAI_URL = "https://api.openai.com/v1"
 LEDGER_FILE = "ledger.db"
 AUDIT_FOLDER = "audit"
 MEMORY = ":memory:"
@@ -64,6 +64,8 @@ class Settings(msgspec.Struct, kw_only=True):
     decisions: dict[str, str] = {}
     limits: Limits = Limits()
     data: Data = Data()
+    timezone: str = "UTC"
+    """Where sessions are, by the IANA name."""
     secrets: dict[str, str] = {}
     """What ``secret://name`` stands for; none of them gets into log, model or errors."""
     identity: Identity | None = None
@@ -85,6 +87,7 @@ def build_parts(settings: Settings) -> Parts:
     catalogue = Catalogue(settings.executors)
     policy = settings.policy or RiskPolicy(settings.decisions)
     clock = settings.clock or SystemClock()
+    where = _zone(settings.timezone)
     watch = settings.watch if settings.watch is ignore else guarded(settings.watch)
     redactor = Redactor([*settings.secrets.values(), *_held_keys(), *_held_by(settings.notify)])
     if settings.state is None:
@@ -93,7 +96,7 @@ def build_parts(settings: Settings) -> Parts:
             ledger=SealedLedger(MemoryLedger(), vault), blobs=SealedBlobs(MemoryBlobs(), vault),
             data=settings.data, vault=vault, keyring=vault, owners=SoleOwner(), clock=clock, catalogue=catalogue,
             policy=policy, key=os.urandom(32), trust=MemoryTrust(clock=clock), secrets=settings.secrets,
-            redactor=redactor, limits=settings.limits, watch=watch,
+            redactor=redactor, limits=settings.limits, watch=watch, zone=where,
         )  # fmt: skip
     roots = [settings.workspace] if settings.workspace is not None else []
     folder = open_state(settings.state, writable_roots=roots)
@@ -116,10 +119,18 @@ def build_parts(settings: Settings) -> Parts:
         redactor=redactor,
         limits=settings.limits,
         watch=watch,
+        zone=where,
     )
     parts.audit = _audit(settings, parts, ledger, folder)
     parts.audit_patience = settings.audit.patience
     return parts
+
+
+def _zone(name: str) -> datetime.tzinfo:
+    try:
+        return zone(name)
+    except ValueError as error:
+        raise ConfigError(f"The setting timezone: {error}. Nothing was started.") from error
 
 
 def _audit(settings: Settings, parts: Parts, ledger: SealedLedger, folder: Path) -> Audit:
@@ -146,26 +157,6 @@ def build_notifier(settings: Settings, parts: Parts, tell: Callable[[str], None]
 
     return Notifier(
         parts.ledger, settings.notify, clock=parts.clock, folder=settings.state, clean=parts.redactor.clean, tell=tell
-    )
-
-
-def build_model(name: str, *, base_url: str | None = None) -> Model:
-    """A model by name: ``openai:NAME`` (any compatible server, with ``base_url``) or ``recorded:FILE``.
-
-    Raises:
-        ConfigError: an unknown kind.
-    """
-    kind, _, rest = name.partition(":")
-    if kind == "openai" and rest:
-        from callslip.providers.openai_chat import OpenAIChat  # noqa: PLC0415 - its HTTP client costs a start 40 ms
-
-        url = base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
-        return OpenAIChat(rest, base_url=url, api_key=os.environ.get("OPENAI_API_KEY"))
-    if kind == "recorded" and rest:
-        return Recorded(Path(rest))
-    raise ConfigError(
-        f"The model {name!r} can't be built. Nothing was started. "
-        "Name it openai:NAME (with OPENAI_BASE_URL for another server) or recorded:FILE."
     )
 
 

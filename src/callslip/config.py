@@ -16,6 +16,7 @@ import msgspec
 from callslip.audit.settings import AuditSettings
 from callslip.errors import ConfigError
 from callslip.notify.endpoint import Endpoint
+from callslip.providers.options import Options
 from callslip.runtime.parts import Data, Limits
 
 FILE = "callslip.toml"
@@ -27,9 +28,13 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     app: str | None = None
     """``module:attribute`` or ``file.py:attribute`` of the Runtime."""
     model: str | None = None
-    """``openai:NAME`` or ``recorded:FILE``."""
+    """``openai:NAME``, ``anthropic:NAME`` and so on, or ``recorded:FILE``."""
     base_url: str | None = None
-    """Of an OpenAI-compatible server; else the environment's ``OPENAI_BASE_URL``."""
+    """The server of ``model`` instead of the provider's own; else the environment's ``OPENAI_BASE_URL`` or the like."""
+    servers: dict[str, str] = {}
+    """The same for models of other kinds: ``anthropic = "https://…"``."""
+    model_options: Options = Options()
+    """What every model is told besides the conversation."""
     system: str = ""
     state: str | None = None
     """The state folder; default: one for each project under the user's state folder."""
@@ -38,6 +43,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     forbidden: tuple[str, ...] = ()
     """Further paths in the workspace that no tool may touch."""
     stream: bool = False
+    timezone: str = "UTC"
+    """Where sessions are, by its IANA name."""
     policy: dict[str, str] = {}
     limits: Limits = Limits()
     audit: AuditSettings = AuditSettings()
@@ -101,7 +108,8 @@ def _convert(raw: dict[str, Any], path: Path) -> Config:
             f"The settings are: {', '.join(Config.__struct_fields__)}; "
             f"[limits] takes {', '.join(Limits.__struct_fields__)}; "
             f"[audit] takes {', '.join(AuditSettings.__struct_fields__)}; "
-            f"[data] takes {', '.join(Data.__struct_fields__)}."
+            f"[data] takes {', '.join(Data.__struct_fields__)}; "
+            f"[model_options] takes {', '.join(Options.__struct_fields__)}."
         ) from error
 
 
@@ -110,6 +118,7 @@ _TABLES: dict[str, Iterable[str]] = {
     "limits": Limits.__struct_fields__,
     "audit": AuditSettings.__struct_fields__,
     "data": Data.__struct_fields__,
+    "model_options": Options.__struct_fields__,
     "notify": sorted({name for one in get_args(Endpoint) for name in (*one.__struct_fields__, "kind")}),
 }
 

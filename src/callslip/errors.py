@@ -186,14 +186,15 @@ class ModelError(CallslipError):
 
 
 class ModelUnavailable(ModelError):
-    """The model did not answer."""
+    """The model did not answer. ``retry_after``: seconds that its server asks to be left alone for, if it says so."""
 
     code = "model_unavailable"
     layer = "network"
 
-    def __init__(self, message: str, *, retryable: bool = False) -> None:
+    def __init__(self, message: str, *, retryable: bool = False, retry_after: float | None = None) -> None:
         super().__init__(message)
         self.can_retry = retryable
+        self.retry_after = retry_after
 
 
 class IncompleteReply(ModelError):

@@ -198,7 +198,7 @@ async def test_broken_json(ask, body):
 
 @pytest.mark.parametrize("body", ['{"hello": 1}', "[1]", '"text"', '{"choices": null}'])
 async def test_json_that_is_no_completion(ask, body):
-    assert "no chat completion" in str(await refused(Sends(body=body), ask()))
+    assert "no reply of its API" in str(await refused(Sends(body=body), ask()))
 
 
 async def test_an_empty_body(ask):

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from callslip.agent.given_back import given_back
 from callslip.agent.step import raw_arguments, record
 from callslip.core import canon, fold, ids
 from callslip.core.call import CallState
@@ -39,7 +40,7 @@ _WAIT_CODES = {
 }
 
 
-_SHAPES = "Give a Proposal, an OpenAI tool call or an Anthropic tool_use block."
+_SHAPES = "Give a Proposal, or a tool call as OpenAI, Anthropic, Gemini or Mistral sends it."
 
 
 class Batch(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,7 +53,8 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
     texts: tuple[ResultMessage, ...]
 
     def messages(self, provider: str) -> list[dict[str, Any]]:
-        """The results as messages for a provider: ``openai_chat`` or ``anthropic``.
+        """The results as messages, or input items, for a provider: ``openai_chat``, ``openai_responses``,
+        ``anthropic``, ``gemini`` or ``mistral``.
 
         Raises:
             StillWaiting: a call of the batch has no answer yet; dispatch the step again once it has.
@@ -63,23 +65,7 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
                 f"Call {waiting[0].call_id} ({waiting[0].tool}) still waits ({waiting[0].error_code}). "
                 "Nothing was given back. Dispatch the same step again once it is answered."
             )
-        if provider == "openai_chat":
-            return [
-                {"role": "tool", "tool_call_id": text.provider_id or text.call_id, "content": text.content}
-                for text in self.texts
-            ]
-        if provider == "anthropic":
-            blocks = [
-                {
-                    "type": "tool_result",
-                    "tool_use_id": text.provider_id or text.call_id,
-                    "content": text.content,
-                    "is_error": text.is_error,
-                }
-                for text in self.texts
-            ]
-            return [{"role": "user", "content": blocks}]
-        raise UsageError(f"{provider!r} is not known. Formats: openai_chat, anthropic.")
+        return given_back(provider, self.texts)
 
 
 def proposal(call: Proposal | Mapping[str, Any]) -> Proposal:
@@ -102,9 +88,17 @@ def proposal(call: Proposal | Mapping[str, Any]) -> Proposal:
             arguments=function.get("arguments", ""),
             provider_id=str(call.get("id") or ""),
         )
-    if "name" in call:  # Anthropic's tool_use block, or our own plain form
-        arguments = call.get("input", call.get("arguments", ""))
-        return Proposal(tool=str(call["name"]), arguments=arguments, provider_id=str(call.get("id") or ""))
+    nested = call.get("functionCall", call.get("function_call"))
+    if isinstance(nested, Mapping):  # a part of Gemini's content
+        call = nested
+    if (
+        "name" in call
+    ):  # Anthropic's tool_use block, Gemini's function call, an item of OpenAI Responses, or our own form
+        arguments = call.get("input", call.get("arguments", call.get("args", "")))
+        provider_id = call.get("call_id") or call.get("id") or ""
+        return Proposal(
+            tool=str(call["name"]), arguments="" if arguments is None else arguments, provider_id=str(provider_id)
+        )
     raise UsageError(
         f"A call needs a name and arguments; got the keys {sorted(map(str, call))}. Nothing was executed. {_SHAPES}"
     )

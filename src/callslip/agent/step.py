@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Sequence
 
 from callslip import failpoint
 from callslip.core import canon, ids
@@ -13,6 +14,7 @@ from callslip.core.events.model_replied import ModelReplied
 from callslip.core.events.model_requested import ModelRequested, VisibleTool
 from callslip.core.fold import CALLER
 from callslip.core.message import UserText
+from callslip.core.payload import Payload
 from callslip.core.state import QueuedMessage
 from callslip.ports.model import Delta, Model, Proposal, Reply, Request
 from callslip.runtime import payloads
@@ -44,6 +46,7 @@ async def take_step(
     messages = await project(drive.parts, drive.state)
     shown = tuple(UserText(text=message.text) for message in consume)
     request = Request(system=system, messages=(*messages, *shown), tools=views, stream=stream)
+    model = chosen(model, request)
     reply = await _ask(drive, model, request)
     step = f"{turn}.{drive.state.steps_in_turn + 1 if turn == drive.state.turn else 1}"
     same = drive.state.step is not None and drive.state.step.visible == tuple(visible)
@@ -58,6 +61,12 @@ async def take_step(
     return reply
 
 
+def chosen(model: Model, request: Request) -> Model:
+    """The one that takes this step."""
+    choose: Callable[[Request], Model] | None = getattr(model, "choose", None)
+    return model if choose is None else choose(request)
+
+
 async def record(drive: Drive, requested: ModelRequested, reply: Reply) -> None:
     """Commit a step: the request, the reply and every proposal in it."""
     replied = ModelReplied(
@@ -66,7 +75,8 @@ async def record(drive: Drive, requested: ModelRequested, reply: Reply) -> None:
         finish=reply.finish,
         calls=len(reply.proposals),
         usage=reply.usage,
-        reply_model=reply.model,
+        reply_model=canon.scrub(reply.model),
+        kept=await _kept(drive, reply),
     )
     calls = [
         await _function_call(drive, requested, position, proposal) for position, proposal in enumerate(reply.proposals)
@@ -74,6 +84,14 @@ async def record(drive: Drive, requested: ModelRequested, reply: Reply) -> None:
     events: list[Event] = [requested, replied, *calls]
     failpoint.hit("reply.before")
     await drive.append(*events)
+
+
+async def _kept(drive: Drive, reply: Reply) -> Payload | None:
+    """As a string of JSON text: canonical text would order the keys anew, and this is to stay to the letter."""
+    if not reply.kept:
+        return None
+    text = json.dumps(reply.kept, ensure_ascii=False, separators=(",", ":"))
+    return await payloads.store(drive.parts.blobs, canon.canonical(canon.scrub(text)))
 
 
 async def _function_call(drive: Drive, requested: ModelRequested, position: int, proposal: Proposal) -> FunctionCall:

@@ -20,6 +20,7 @@ from callslip.core.events.background_started import BackgroundStarted
 from callslip.core.events.blob_erased import BlobErased
 from callslip.core.events.call_parked import CallParked
 from callslip.core.events.call_resolved import CallResolved
+from callslip.core.events.context_compacted import ContextCompacted
 from callslip.core.events.function_call import FunctionCall
 from callslip.core.events.function_response import FunctionResponse
 from callslip.core.events.late_outcome import LateOutcome
@@ -28,6 +29,7 @@ from callslip.core.events.model_requested import ModelRequested
 from callslip.core.events.revert_started import RevertStarted
 from callslip.core.events.run_ended import RunEnded
 from callslip.core.events.run_started import RunStarted
+from callslip.core.events.session_forked import SessionForked
 from callslip.core.events.session_imported import SessionImported
 from callslip.core.events.session_sealed import SessionSealed
 from callslip.core.events.session_started import SessionStarted
@@ -267,6 +269,14 @@ def _session_imported(story: Story, event: SessionImported, record: Record) -> T
     return Told(entry=story.entry(record, decision=event.how, status=proven, said=event.reason))
 
 
+def _context_compacted(story: Story, event: ContextCompacted, record: Record) -> Told:
+    return Told(entry=story.entry(record, **_output(event.summary)))
+
+
+def _session_forked(story: Story, event: SessionForked, record: Record) -> Told:
+    return Told(entry=story.entry(record, decision=f"{event.parent} at record {event.seq}"))
+
+
 def _blob_erased(story: Story, event: BlobErased, record: Record) -> Told:
     entry = story.entry(
         record, decision="with its keys" if event.whole else "", said=event.reason, evidence=event.addresses
@@ -325,4 +335,6 @@ _TELL: dict[type[Any], Callable[[Story, Any, Record], Told | None]] = {
     SessionSealed: _session_sealed,
     SessionImported: _session_imported,
     BlobErased: _blob_erased,
+    ContextCompacted: _context_compacted,
+    SessionForked: _session_forked,
 }

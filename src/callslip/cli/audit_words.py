@@ -27,6 +27,8 @@ _DEEDS = {
     "background_polled": "asked to end",
     "stop_requested": "stop",
     "session_sealed": "sealed",
+    "session_forked": "began as a fork",
+    "context_compacted": "summed up",
     "blob_erased": "erased payloads",
     "revert_started": "undoes",
     READ: "read a payload",
@@ -83,6 +85,8 @@ def why(entry: Entry) -> list[str]:
         parts.append(f"message {entry.seq}")
     if entry.message and entry.kind == "tool_dispatch":
         parts.append(f"message {' '.join(map(str, entry.message))}")
+    if entry.kind == "session_forked":
+        parts.append(f"from {entry.decision}")
     if entry.undoes:
         parts.append(f"undoes {entry.undoes}")
     if entry.rules:

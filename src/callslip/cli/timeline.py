@@ -170,7 +170,7 @@ class Timeline:
         if event.rules:
             parts.append(f"rules {' '.join(event.rules)}")
         if event.changed:
-            parts.append(f"arguments changed ({' '.join(event.changed)})")
+            parts.append(f"arguments changed ({'; '.join(event.changed)})")
         return Line(
             mark="next",
             subject=event.tool,

@@ -40,6 +40,8 @@ class CallState(msgspec.Struct, kw_only=True):
     seq: int
     marker: bool
     """Whether the run that recorded the proposal promised T1 before every effect."""
+    proposed_at: int = 0
+    """Milliseconds since 1970, by the clock of whoever recorded the proposal: what "tomorrow" in it counts from."""
     asked: ApprovalRequested | None = None
     """The latest question to a person; the earlier ones are void."""
     decided: tuple[ApprovalDecided, ...] = ()
@@ -151,6 +153,8 @@ class StepState(msgspec.Struct, kw_only=True):
     visible: tuple[VisibleTool, ...]
     text: str = ""
     finish: str = ""
+    kept: Payload | None = None
+    """What its provider may want back to the letter."""
     expected: int = 0
     calls: list[str] = []
     """Call ids in the model's order."""

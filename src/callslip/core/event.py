@@ -22,6 +22,7 @@ from callslip.core.events.background_started import BackgroundStarted
 from callslip.core.events.blob_erased import BlobErased
 from callslip.core.events.call_parked import CallParked
 from callslip.core.events.call_resolved import CallResolved
+from callslip.core.events.context_compacted import ContextCompacted
 from callslip.core.events.function_call import FunctionCall
 from callslip.core.events.function_response import FunctionResponse
 from callslip.core.events.late_outcome import LateOutcome
@@ -30,6 +31,7 @@ from callslip.core.events.model_requested import ModelRequested
 from callslip.core.events.revert_started import RevertStarted
 from callslip.core.events.run_ended import RunEnded
 from callslip.core.events.run_started import RunStarted
+from callslip.core.events.session_forked import SessionForked
 from callslip.core.events.session_imported import SessionImported
 from callslip.core.events.session_sealed import SessionSealed
 from callslip.core.events.session_started import SessionStarted
@@ -67,6 +69,8 @@ Event = (
     | SessionSealed
     | SessionImported
     | BlobErased
+    | ContextCompacted
+    | SessionForked
 )
 
 PROTOCOL = 1

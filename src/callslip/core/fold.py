@@ -23,6 +23,7 @@ from callslip.core.events.background_started import BackgroundStarted
 from callslip.core.events.blob_erased import BlobErased
 from callslip.core.events.call_parked import CallParked
 from callslip.core.events.call_resolved import CallResolved
+from callslip.core.events.context_compacted import ContextCompacted
 from callslip.core.events.function_call import FunctionCall
 from callslip.core.events.function_response import FunctionResponse
 from callslip.core.events.late_outcome import LateOutcome
@@ -31,6 +32,7 @@ from callslip.core.events.model_requested import ModelRequested
 from callslip.core.events.revert_started import RevertStarted
 from callslip.core.events.run_ended import RunEnded
 from callslip.core.events.run_started import RunStarted
+from callslip.core.events.session_forked import SessionForked
 from callslip.core.events.session_imported import SessionImported
 from callslip.core.events.session_sealed import SessionSealed
 from callslip.core.events.session_started import SessionStarted
@@ -40,7 +42,7 @@ from callslip.core.events.user_message import UserMessage
 from callslip.core.events.wait_closed import WaitClosed
 from callslip.core.events.wait_opened import WaitOpened
 from callslip.core.result import Status
-from callslip.core.state import Answered, QueuedMessage, SessionState, StepItem, UserItem
+from callslip.core.state import Answered, CompactedItem, QueuedMessage, SessionState, StepItem, UserItem
 from callslip.core.undoing import REVERT
 from callslip.core.wait import WaitKind
 from callslip.errors import LogBroken, Sealed
@@ -192,6 +194,20 @@ def _run_ended(state: SessionState, event: RunEnded, record: Record, seq: int) -
         state.turn_open = state.stop = False
 
 
+def _context_compacted(state: SessionState, event: ContextCompacted, record: Record, seq: int) -> None:
+    if event.keep < 0:
+        raise broken(seq, "it keeps less than nothing of the conversation")
+    state.items.append(CompactedItem(summary=event.summary, keep=event.keep))
+
+
+def _session_forked(state: SessionState, event: SessionForked, record: Record, seq: int) -> None:
+    if state.forked is not None or state.turn or state.items or state.calls:
+        raise broken(seq, "a session is forked before anything is said in it, and once")
+    if event.parent == state.session or event.seq < 1:
+        raise broken(seq, f"it goes on from record {event.seq} of session {event.parent!r}, which can't be")
+    state.forked = event
+
+
 def _user_message(state: SessionState, event: UserMessage, record: Record, seq: int) -> None:
     state.queued.append(QueuedMessage(seq=seq, text=event.text, steer=event.steer))
 
@@ -227,9 +243,11 @@ def _model_replied(state: SessionState, event: ModelReplied, record: Record, seq
     step = state.step
     if step is None or step.step != event.step or step.finish:
         raise broken(seq, f"a reply to step {event.step}, which was not asked")
-    step.text, step.finish, step.expected = event.text, event.finish, event.calls
+    step.text, step.finish, step.expected, step.kept = event.text, event.finish, event.calls, event.kept
     if not event.calls and step.model != CALLER:
-        state.items.append(StepItem(step=step.step, text=event.text, finish=event.finish))
+        state.items.append(
+            StepItem(step=step.step, text=event.text, finish=event.finish, model=step.model, kept=event.kept)
+        )
 
 
 def _function_call(state: SessionState, event: FunctionCall, record: Record, seq: int) -> None:
@@ -242,7 +260,7 @@ def _function_call(state: SessionState, event: FunctionCall, record: Record, seq
         raise broken(seq, f"{event.call_id} was proposed before")
     undoing.proposed(state, step, event, seq)
     step.calls.append(event.call_id)
-    state.calls[event.call_id] = CallState(call=event, seq=seq, marker=state.marker)
+    state.calls[event.call_id] = CallState(call=event, seq=seq, marker=state.marker, proposed_at=record.at)
 
 
 def _tool_dispatch(state: SessionState, event: ToolDispatch, record: Record, seq: int) -> None:
@@ -356,6 +374,8 @@ def _close_step(state: SessionState, seq: int) -> None:
             calls=tuple(call.call for call in calls),
             responses=tuple(responses),
             edits={call.call.call_id: call.edits for call in calls if call.edits},
+            model=step.model,
+            kept=step.kept,
         )
     )
 
@@ -471,6 +491,8 @@ _RULES: dict[type[Any], Callable[[SessionState, Any, Record, int], None]] = {
     RunStarted: _run_started,
     RunEnded: _run_ended,
     UserMessage: _user_message,
+    ContextCompacted: _context_compacted,
+    SessionForked: _session_forked,
     ModelRequested: _model_requested,
     ModelReplied: _model_replied,
     FunctionCall: _function_call,

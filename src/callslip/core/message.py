@@ -20,9 +20,34 @@ class CallMessage(msgspec.Struct, frozen=True, kw_only=True):
     arguments: str | dict[str, Any]
 
 
+class Kept(msgspec.Struct, frozen=True, kw_only=True):
+    """What only the provider of a reply understands, and may want back to the letter: its reasoning, signatures, ids of
+    items, and their order (WIRE-05).
+    """
+
+    model: str
+    """The name of the model that said it; to any other it means nothing, and is not sent."""
+    items: tuple[Any, ...]
+    """JSON values, in the order and form of that provider."""
+
+
 class AssistantReply(msgspec.Struct, frozen=True, kw_only=True, tag="assistant"):
     text: str
     calls: tuple[CallMessage, ...] = ()
+    kept: Kept | None = None
+
+
+class Attachment(msgspec.Struct, frozen=True, kw_only=True):
+    """An image or a document that came of a call, to be shown to the model as such (RSLT-04)."""
+
+    name: str
+    media_type: str
+    """As its first bytes say, whatever it was declared as: providers look too."""
+    data: bytes
+
+    @property
+    def is_image(self) -> bool:
+        return self.media_type.startswith("image/")
 
 
 class ResultMessage(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,6 +58,8 @@ class ResultMessage(msgspec.Struct, frozen=True, kw_only=True):
     tool: str
     content: str
     is_error: bool = False
+    attachments: tuple[Attachment, ...] = ()
+    """``content`` names each of them, in this order."""
 
 
 class ToolResults(msgspec.Struct, frozen=True, kw_only=True, tag="results"):

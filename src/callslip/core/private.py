@@ -29,7 +29,7 @@ HIDDEN: dict[type, tuple[str, ...]] = {
     ModelReplied: ("text",),
     ApprovalRequested: ("evidence", "again", "edited"),
     ApprovalDecided: ("changes",),
-    ToolDispatch: ("claims", "evidence"),
+    ToolDispatch: ("claims", "evidence", "changed"),
     AttemptFailed: ("internal",),
     BackgroundPolled: ("note",),
     FunctionResponse: ("summary", "error_message", "field_errors", "notes", "internal"),

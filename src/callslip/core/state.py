@@ -14,11 +14,13 @@ from callslip.core.call import CallState, Driver, StepState
 from callslip.core.events.function_call import FunctionCall
 from callslip.core.events.function_response import FunctionResponse
 from callslip.core.events.revert_started import RevertStarted
+from callslip.core.events.session_forked import SessionForked
 from callslip.core.events.session_imported import SessionImported
 from callslip.core.events.session_sealed import SessionSealed
 from callslip.core.events.session_started import SessionStarted, WorkspaceIdentity
 from callslip.core.events.wait_closed import WaitClosed
 from callslip.core.events.wait_opened import WaitOpened
+from callslip.core.payload import Payload
 
 
 class QueuedMessage(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,6 +45,10 @@ class StepItem(msgspec.Struct, frozen=True, kw_only=True, tag="step"):
     responses: tuple[FunctionResponse, ...] = ()
     edits: dict[str, tuple[str, ...]] = {}
     """By call: how a person changed its arguments before it was made."""
+    model: str = ""
+    """Who said it."""
+    kept: Payload | None = None
+    """What its provider may want back to the letter."""
 
 
 class UndoneItem(msgspec.Struct, frozen=True, kw_only=True, tag="undone"):
@@ -53,7 +59,14 @@ class UndoneItem(msgspec.Struct, frozen=True, kw_only=True, tag="undone"):
     response: FunctionResponse
 
 
-Item = UserItem | StepItem | UndoneItem
+class CompactedItem(msgspec.Struct, frozen=True, kw_only=True, tag="compacted"):
+    """From here on a summary stands for what came before, but for its latest parts."""
+
+    summary: Payload
+    keep: int
+
+
+Item = UserItem | StepItem | UndoneItem | CompactedItem
 
 
 class Undoing(msgspec.Struct, frozen=True, kw_only=True):
@@ -128,6 +141,8 @@ class SessionState(msgspec.Struct, kw_only=True):
     succeeded: set[str] = set()
     """Names of tools that have succeeded at least once, for required earlier calls."""
     sealed: SessionSealed | None = None
+    forked: SessionForked | None = None
+    """Where its conversation begins, if that is in another session."""
     """The session has left: nothing may be added here."""
     imported: SessionImported | None = None
     """How the log came here, if it did not begin here."""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from callslip.core import payload
+from callslip.core.media import media_type_of
 from callslip.core.result import BlobRef
 from callslip.errors import ToolFailed
 from callslip.ports.clock import Clock
@@ -130,8 +131,12 @@ class Context:
         """Show a piece of the result before it is settled. For eyes only: never a fact."""
         self._on_partial(text)
 
-    def artifact(self, name: str, data: bytes, *, media_type: str = "application/octet-stream") -> BlobRef:
-        """Keep bytes beside the log; stored durably before the call's result is. Refer to them by the address."""
-        reference = BlobRef(address=payload.address(data), size=len(data), media_type=media_type, name=name)
+    def artifact(self, name: str, data: bytes, *, media_type: str = "") -> BlobRef:
+        """Keep bytes beside the log; stored durably before the call's result is. Refer to them by the address.
+
+        The model is shown images (PNG, JPEG, GIF, WebP) and PDFs; ``media_type`` is read off the data unless given.
+        """
+        kind = media_type or media_type_of(data)
+        reference = BlobRef(address=payload.address(data), size=len(data), media_type=kind, name=name)
         self.artifacts.append((reference, data))
         return reference

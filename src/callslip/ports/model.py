@@ -27,6 +27,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     tools: tuple[ToolView, ...]
     stream: bool = False
     tool_choice: Literal["auto", "none", "required"] = "auto"
+    only: str = ""
+    """With ``required``: the one tool that must be called; empty: any."""
 
 
 class Proposal(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,6 +47,9 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
     finish: Finish
     usage: Usage = Usage()
     model: str = ""
+    """As the provider names what answered."""
+    kept: tuple[Any, ...] = ()
+    """JSON values that this provider may want back to the letter with the next request (WIRE-05)."""
 
 
 class Delta(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,4 +74,12 @@ class Model(Protocol):
         Raises:
             ModelUnavailable: no answer, or one that is none (status, HTML, broken JSON).
         """
+        ...
+
+
+class Chooser(Protocol):
+    """A model that is several: each step is asked of the one it chooses (ORCH-06)."""
+
+    def choose(self, request: Request) -> Model:
+        """The model for this request; the same again for the same request."""
         ...

@@ -30,15 +30,42 @@ class WireRule(msgspec.Struct, frozen=True, kw_only=True):
     """Characters; at least 16, so that an alias has room."""
     reserved: frozenset[str] = frozenset()
     """Legal names the provider keeps for tools of its own."""
+    first: str = ""
+    """What the first character may be, as ``characters``; empty: any of them. An underscore is always among them."""
 
     def allows(self, name: str) -> bool:
         """Whether the provider takes this very name."""
         legal = re.fullmatch(f"[{self.characters}]{{1,{self.longest}}}", name)
-        return legal is not None and name not in self.reserved
+        begins = not self.first or re.match(f"[{self.first}]", name) is not None
+        return legal is not None and begins and name not in self.reserved
 
 
 CHAT = WireRule(characters="A-Za-z0-9_-", longest=64)
 """Chat Completions: the documented rule of ``tools[].function.name``."""
+
+RESPONSES = WireRule(
+    characters="A-Za-z0-9_-",
+    longest=64,
+    reserved=frozenset(
+        {"api_tool", "browser", "computer", "container", "file_search", "functions", "image_gen", "multi_tool_use"}
+        | {"python", "python_user_visible", "submodel_delegator", "terminal", "tool_search", "web", "web_search"}
+    ),
+)
+"""Responses: the same, without the names of OpenAI's own tools and namespaces: one function of such a name fails the
+whole request (github.com/UKGovernmentBEIS/inspect_ai/issues/1784 for ``python``, github.com/NousResearch/hermes-agent/
+issues/83122 for ``tool_search``, github.com/openai/codex/pull/20724 for the list). ``web_search`` is refused by others
+that speak the format (github.com/earendil-works/pi/issues/8661).
+"""
+GEMINI = WireRule(characters="A-Za-z0-9_.:-", longest=64, first="A-Za-z_")
+"""Gemini, in the words of its refusal: "Must start with a letter or an underscore. Must be a-z, A-Z, 0-9, or contain
+underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of 64" (github.com/kaitranntt/ccs/
+issues/25).
+"""
+
+ANTHROPIC = WireRule(characters="A-Za-z0-9_-", longest=64)
+"""Messages: the documented rule of ``tools[].name``. The API itself takes 128 characters (github.com/anthropics/
+claude-code/issues/96152); servers that copied it, and Bedrock, take 64.
+"""
 
 
 class Aliases:
@@ -74,7 +101,10 @@ class Aliases:
 
 
 def _alias(name: str, rule: WireRule, attempt: int) -> str:
-    legible = re.sub(f"[^{rule.characters}]", "_", name)[: rule.longest - _DIGEST_LENGTH - 1] or "tool"
+    legible = re.sub(f"[^{rule.characters}]", "_", name) or "tool"
+    if rule.first and not re.match(f"[{rule.first}]", legible):
+        legible = f"_{legible}"
+    legible = legible[: rule.longest - _DIGEST_LENGTH - 1]
     return f"{legible}_{_digest(name, attempt)}"
 
 

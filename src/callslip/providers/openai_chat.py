@@ -1,45 +1,31 @@
-"""A model behind any server that speaks OpenAI's Chat Completions API.
+"""Models of OpenAI's Chat Completions API, and of the many servers that copy it.
 
-Translates, asks once, and assembles; it retries nothing and executes nothing. The body is made by
-``openai_chat_request``, the reply by ``openai_chat_reply`` and ``openai_chat_stream``, the errors by
-``openai_chat_errors``. Invariant: at most ``max_reply_bytes`` of an answer are ever held.
+The body is made by ``openai_chat_request``, the reply by ``openai_chat_reply`` and ``openai_chat_stream``; HTTP is
+``http_model``'s.
 """
 
 from __future__ import annotations
 
-import json
-import ssl
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import aclosing, asynccontextmanager
-from functools import cache
 from typing import Any
 
 import httpx2
 
-from callslip.errors import ConfigError
-from callslip.ports.model import OnDelta, Reply, Request
-from callslip.providers.aliases import Aliases
-from callslip.providers.openai_chat_errors import Faults
+from callslip.ports.model import Reply, Request
+from callslip.providers.http_model import MAX_REPLY_BYTES, TIMEOUT, HttpModel, OnRaw
 from callslip.providers.openai_chat_reply import plain_reply
-from callslip.providers.openai_chat_request import Settings, aliases_of, body_of, encode
-from callslip.providers.openai_chat_stream import Assembly
-from callslip.providers.sse import Event, EventReader
+from callslip.providers.openai_chat_request import Settings, body_of, offer
+from callslip.providers.openai_chat_stream import ChatAssembly
+from callslip.providers.openai_hosts import is_openais_own
+from callslip.providers.options import Options
+from callslip.schema.shape.dialect import COMPATIBLE, OPENAI
 
-MAX_REPLY_BYTES = 16 * 1024 * 1024
-_MAX_ERROR_BYTES = 64 * 1024
-OnRaw = Callable[[dict[str, Any]], None]
-"""Takes ``{"model", "body"}`` of a plain reply, ``{"model", "chunks", "broken"}`` of a streamed one."""
+"""Servers that are OpenAI's own, and know what others refuse."""
 
 
-class OpenAIChat:
-    """One model of one server.
+class OpenAIChat(HttpModel):
+    """One model of one server that speaks Chat Completions. See :class:`HttpModel` for the other settings.
 
-    ``timeout`` is in seconds: to connect, and of silence while a reply comes; a reply has no limit as a whole. With
-    ``http`` given, connections are kept and its owner closes it; without, each reply opens one and closes it.
-    ``parallel`` is sent as ``parallel_tool_calls``, when there are tools. ``on_raw`` is handed every raw reply.
-
-    Raises:
-        ConfigError: the address is no http or https one or holds credentials, or the key can't stand in a header.
+    ``parallel`` is sent as ``parallel_tool_calls``, when there are tools; so is ``options.parallel``.
     """
 
     def __init__(
@@ -48,242 +34,54 @@ class OpenAIChat:
         *,
         base_url: str,
         api_key: str | None,
-        timeout: float = 120,
+        timeout: float = TIMEOUT,
         http: httpx2.AsyncClient | None = None,
         max_reply_bytes: int = MAX_REPLY_BYTES,
         parallel: bool | None = None,
+        options: Options | None = None,
         on_raw: OnRaw | None = None,
     ) -> None:
-        self._settings = Settings(model=model, parallel=parallel)
-        self._url = _endpoint(base_url)
-        self._server = f"{self._url.scheme}://{self._url.netloc.decode('ascii', 'replace')}"
-        self._key = _checked_key(api_key)
-        self._timeout = httpx2.Timeout(timeout)
-        self._http = http
-        self._max_reply_bytes = max_reply_bytes
-        self._on_raw = on_raw
-        self._faults = Faults(self._server, self._key)
-
-    @property
-    def name(self) -> str:
-        return f"openai_chat:{self._settings.model}"
-
-    def __repr__(self) -> str:
-        return f"OpenAIChat({self._settings.model!r}, base_url={self._server!r})"
-
-    async def reply(self, request: Request, on_delta: OnDelta | None = None) -> Reply:
-        """Ask once. See :class:`callslip.ports.model.Model`.
-
-        Raises:
-            ModelUnavailable: no answer, or one that is none; ``can_retry`` says whether asking again may help.
-            StillWaiting, UsageError: the history can't be sent to any provider.
-        """
-        aliases = aliases_of(request)
-        content = encode(body_of(request, self._settings, aliases))
-        try:
-            async with (
-                self._client() as client,
-                client.stream(
-                    "POST",
-                    self._url,
-                    content=content,
-                    headers=self._headers(stream=request.stream),
-                    timeout=self._timeout,
-                    follow_redirects=False,
-                ) as response,
-            ):
-                return await self._read(response, request, aliases, on_delta)
-        except httpx2.RequestError as error:
-            raise self._faults.transport(error) from error
-
-    @asynccontextmanager
-    async def _client(self) -> AsyncIterator[httpx2.AsyncClient]:
-        if self._http is not None:
-            yield self._http
-            return
-        async with httpx2.AsyncClient(verify=_trusted()) as client:
-            yield client
-
-    def _headers(self, *, stream: bool) -> dict[str, str]:
-        headers = {
-            "accept": "text/event-stream" if stream else "application/json",
-            # Uncompressed, so that a few bytes can't become more than the limit before they are counted.
-            "accept-encoding": "identity",
-            "content-type": "application/json",
-            "user-agent": "callslip",
-        }
-        if self._key is not None:
-            headers["authorization"] = f"Bearer {self._key}"
-        return headers
-
-    async def _read(
-        self, response: httpx2.Response, request: Request, aliases: Aliases, on_delta: OnDelta | None
-    ) -> Reply:
-        if response.status_code != 200:
-            body = await self._read_error(response)
-            raise self._faults.status(response.status_code, response.headers, body)
-        if _compressed(response):
-            raise self._faults.compressed()
-        kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind == "text/html":
-            raise self._faults.web_page()
-        # The content type decides, since some servers ignore "stream"; the request only where there is none.
-        if kind == "text/event-stream" or (request.stream and kind != "application/json"):
-            return await self._read_stream(response, aliases, on_delta)
-        return await self._read_plain(response, aliases)
-
-    async def _read_error(self, response: httpx2.Response) -> bytes:
-        body = bytearray()
-        if _compressed(response):
-            return b""
-        try:
-            async with aclosing(response.aiter_bytes()) as pieces:
-                async for piece in pieces:
-                    body += piece
-                    if len(body) >= _MAX_ERROR_BYTES:
-                        break
-        except httpx2.RequestError:
-            # The status says enough; what came of the body is shown.
-            pass
-        return bytes(body[:_MAX_ERROR_BYTES])
-
-    async def _bounded(self, response: httpx2.Response) -> AsyncGenerator[bytes, None]:
-        received = 0
-        async with aclosing(response.aiter_bytes()) as pieces:
-            async for piece in pieces:
-                received += len(piece)
-                if received > self._max_reply_bytes:
-                    raise self._faults.too_large(self._max_reply_bytes)
-                yield piece
-
-    async def _read_plain(self, response: httpx2.Response, aliases: Aliases) -> Reply:
-        body = bytearray()
-        async with aclosing(self._bounded(response)) as pieces:
-            async for piece in pieces:
-                body += piece
-        if not body.strip():
-            raise self._faults.nothing()
-        if body.lstrip().startswith(b"<"):
-            raise self._faults.web_page()
-        parsed = self._object(bytes(body))
-        if parsed.get("error"):
-            raise self._faults.in_body(parsed["error"])
-        reply = plain_reply(parsed, aliases)
-        if reply is None:
-            raise self._faults.no_completion()
-        if self._on_raw is not None:
-            self._on_raw({"model": self._settings.model, "body": parsed})
-        return reply
-
-    async def _read_stream(self, response: httpx2.Response, aliases: Aliases, on_delta: OnDelta | None) -> Reply:
-        assembly = Assembly(aliases)
-        chunks: list[dict[str, Any]] = []
-        broken = False
-        try:
-            async with aclosing(self._chunks(response)) as arriving:
-                async for chunk in arriving:
-                    if self._on_raw is not None:
-                        chunks.append(chunk)
-                    for delta in assembly.add(chunk):
-                        if on_delta is not None:
-                            on_delta(delta)
-        except httpx2.TransportError:
-            # Also after the finish reason: a reply counts as whole only if its stream ended as streams do.
-            if not assembly.started:
-                raise
-            broken = True
-        if not assembly.started:
-            raise self._faults.nothing()
-        if self._on_raw is not None:
-            self._on_raw({"model": self._settings.model, "chunks": chunks, "broken": broken})
-        return assembly.reply(broken=broken)
-
-    async def _events(self, response: httpx2.Response) -> AsyncGenerator[Event, None]:
-        reader = EventReader()
-        async with aclosing(self._bounded(response)) as pieces:
-            async for piece in pieces:
-                for event in reader.feed(piece):
-                    yield event
-        last = reader.end()
-        if last is not None:
-            yield last
-
-    async def _chunks(self, response: httpx2.Response) -> AsyncGenerator[dict[str, Any], None]:
-        async with aclosing(self._events(response)) as events:
-            async for event in events:
-                if event.data.strip() == "[DONE]":
-                    return
-                yield self._chunk(event)
-
-    def _chunk(self, event: Event) -> dict[str, Any]:
-        if event.name == "error":
-            raise self._faults.in_body(_error_in(event.data))
-        if event.unfinished and not _is_json(event.data):
-            raise httpx2.RemoteProtocolError("the stream ended inside an event")
-        chunk = self._object(event.data)
-        if chunk.get("error"):
-            raise self._faults.in_body(chunk["error"])
-        return chunk
-
-    def _object(self, text: str | bytes) -> dict[str, Any]:
-        try:
-            parsed = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise self._faults.not_json() from error
-        if not isinstance(parsed, dict):
-            raise self._faults.no_completion()
-        return parsed
-
-
-def _compressed(response: httpx2.Response) -> bool:
-    return response.headers.get("content-encoding", "").strip().lower() not in {"", "identity"}
-
-
-@cache
-def _trusted() -> ssl.SSLContext:
-    # Reading the system's certificates takes 20 ms, during which nothing else would run: once a process, not a reply.
-    return httpx2.create_ssl_context()
-
-
-def _error_in(text: str) -> Any:
-    if not _is_json(text):
-        return text
-    parsed = json.loads(text)
-    return parsed.get("error", parsed) if isinstance(parsed, dict) else parsed
-
-
-def _is_json(text: str) -> bool:
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return True
-
-
-def _endpoint(base_url: str) -> httpx2.URL:
-    try:
-        url = httpx2.URL(base_url.strip())
-    except httpx2.InvalidURL:
-        url = httpx2.URL("")
-    if url.scheme not in {"http", "https"} or not url.host or not 0 < (url.port or 80) < 65536:
-        raise ConfigError(
-            "The base URL of the model server must be a full http or https address, such as "
-            "http://127.0.0.1:8000/v1. Nothing was sent. Correct it."
+        options = options or Options(parallel=parallel)
+        super().__init__(
+            ChatFormat(model, options, own=is_openais_own(base_url)),
+            base_url=base_url,
+            api_key=api_key,
+            timeout=timeout,
+            http=http,
+            max_reply_bytes=max_reply_bytes,
+            on_raw=on_raw,
         )
-    if url.userinfo:
-        raise ConfigError(
-            f"The base URL for {url.host} holds a user name or password, which would end up in logs. Nothing was "
-            "sent. Take it out, and give the key as api_key."
-        )
-    return url.copy_with(path=url.path.rstrip("/") + "/chat/completions")
 
 
-def _checked_key(key: str | None) -> str | None:
-    """The key without the line break that a file or shell left on it. The error never shows it; h11's would."""
-    key = (key or "").strip()
-    if not (key.isascii() and key.isprintable()):
-        raise ConfigError(
-            "The API key holds characters that can't stand in an HTTP header. Nothing was sent. "
-            "Copy it again; it is one line of plain letters and digits."
-        )
-    return key or None
+class ChatFormat:
+    """Implements ``Format``. ``own``: the server is OpenAI's own, not one that copies it."""
+
+    name = "openai_chat"
+
+    def __init__(self, model: str, options: Options, *, own: bool) -> None:
+        self.model = model
+        dialect = OPENAI if own else COMPATIBLE
+        self._settings = Settings(model=model, options=options, dialect=dialect, own=own, sender=f"{self.name}:{model}")
+
+    def headers(self, key: str | None) -> dict[str, str]:
+        return {} if key is None else {"authorization": f"Bearer {key}"}
+
+    def exchange(self, request: Request) -> ChatExchange:
+        return ChatExchange(request, self._settings)
+
+
+class ChatExchange:
+    """Implements ``Exchange``."""
+
+    path = "/chat/completions"
+
+    def __init__(self, request: Request, settings: Settings) -> None:
+        self._settings = settings
+        self.offered = offer(request, settings)
+        self.body: dict[str, Any] = body_of(request, settings, self.offered)
+
+    def whole(self, body: dict[str, Any]) -> Reply | None:
+        return plain_reply(body, self.offered, self._settings.options.price)
+
+    def assembly(self) -> ChatAssembly:
+        return ChatAssembly(self.offered, self._settings.options.price)

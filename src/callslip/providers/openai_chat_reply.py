@@ -7,13 +7,16 @@ reply that is known to be whole; any doubt makes none (WIRE-04, CALL-05).
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from callslip.core import canon
 from callslip.core.events.model_replied import Usage
-from callslip.ports.model import Finish, Proposal, Reply
-from callslip.providers.aliases import Aliases
+from callslip.ports.model import Finish, Reply
+from callslip.providers.cost import priced
+from callslip.providers.loose import as_count, as_list, as_object, as_text, id_in, join_text
+from callslip.providers.offered import Offered
+from callslip.providers.options import Price
 
 _WHOLE = frozenset(
     {"stop", "stop_sequence", "eos", "eos_token", "end", "end_turn", "complete", "completed"}
@@ -30,6 +33,9 @@ _PARTIAL: dict[str, Finish] = {
     "content_filtered": "filtered",
     "safety": "filtered",
 }
+
+
+KEPT_FIELDS = ("reasoning_content", "reasoning_details")
 
 
 class CallParts:
@@ -72,19 +78,21 @@ def conclude(
     calls: Sequence[CallParts],
     reason: str | None,
     *,
-    aliases: Aliases,
+    offered: Offered,
     usage: Usage,
     model: str,
+    kept: tuple[Any, ...] = (),
 ) -> Reply:
     """The reply. ``reason`` is the provider's finish reason; None means that it never came."""
     finish = finish_of(reason, has_calls=bool(calls), has_text=bool(text.strip()))
-    kept = calls if finish == "calls" else ()
+    whole = calls if finish == "calls" else ()
     return Reply(
         text=canon.scrub(text),
-        proposals=tuple(_proposal(call, aliases) for call in kept),
+        proposals=tuple(offered.proposal(call.name, call.arguments(), call.provider_id) for call in whole),
         finish=finish,
         usage=usage,
         model=model,
+        kept=kept if finish in {"calls", "stop"} else (),
     )
 
 
@@ -98,12 +106,7 @@ def finish_of(reason: str | None, *, has_calls: bool, has_text: bool) -> Finish:
     return "stop" if has_text else "empty"
 
 
-def _proposal(call: CallParts, aliases: Aliases) -> Proposal:
-    tool = aliases.tool(call.name)
-    return Proposal(tool=call.name if tool is None else tool, arguments=call.arguments(), provider_id=call.provider_id)
-
-
-def plain_reply(body: dict[str, Any], aliases: Aliases) -> Reply | None:
+def plain_reply(body: dict[str, Any], offered: Offered, price: Price | None = None) -> Reply | None:
     """A whole reply that came in one piece; None when the JSON is no chat completion.
 
     A missing finish reason counts as "stop" here: the JSON is whole, so nothing was cut on the way.
@@ -119,24 +122,19 @@ def plain_reply(body: dict[str, Any], aliases: Aliases) -> Reply | None:
         text_of(message),
         calls,
         reason if isinstance(reason, str) and reason else "stop",
-        aliases=aliases,
-        usage=usage_of(body.get("usage")),
+        offered=offered,
+        usage=priced(usage_of(body.get("usage")), price),
         model=as_text(body.get("model")),
+        kept=kept_of(message),
     )
 
 
 def _whole_call(item: dict[str, Any]) -> CallParts:
     function = as_object(item.get("function"))
-    call = CallParts(provider_id=id_of(item))
+    call = CallParts(provider_id=id_in(item))
     call.name = as_text(function.get("name"))
     call.add_arguments(function.get("arguments"))
     return call
-
-
-def id_of(item: dict[str, Any]) -> str:
-    """The provider's id of a call, exactly; "" where it is missing, blank or no text."""
-    provider_id = as_text(item.get("id"))
-    return provider_id if provider_id.strip() else ""
 
 
 def text_of(message: dict[str, Any]) -> str:
@@ -146,36 +144,28 @@ def text_of(message: dict[str, Any]) -> str:
     return "".join(part for part in (*parts, message.get("refusal")) if isinstance(part, str))
 
 
+def kept_of(message: dict[str, Any]) -> tuple[Any, ...]:
+    """What stands beside text and calls and is wanted back by those who sent it: the reasoning of models whose servers
+    keep none (DeepSeek API docs, "Thinking mode"; OpenRouter docs, "Reasoning tokens").
+    """
+    fields = {name: message[name] for name in KEPT_FIELDS if message.get(name)}
+    return (fields,) if fields else ()
+
+
 def usage_of(value: Any) -> Usage:
     """Token counts; what is missing or no count is 0."""
     usage = as_object(value)
-    details = as_object(usage.get("prompt_tokens_details"))
+    read, made = as_object(usage.get("prompt_tokens_details")), as_object(usage.get("completion_tokens_details"))
     return Usage(
-        input_tokens=_count(usage.get("prompt_tokens")),
-        output_tokens=_count(usage.get("completion_tokens")),
-        cached_tokens=_count(details.get("cached_tokens")),
+        input_tokens=as_count(usage.get("prompt_tokens")),
+        output_tokens=as_count(usage.get("completion_tokens")),
+        cached_tokens=as_count(read.get("cached_tokens")),
+        reasoning_tokens=as_count(made.get("reasoning_tokens")),
+        cost_micros=_micros(usage.get("cost")),
     )
 
 
-def join_text(pieces: Iterable[str]) -> str:
-    """The pieces as one text. Halves of a surrogate pair that came in two pieces become the one character."""
-    text = "".join(pieces)
-    if not canon.has_surrogate(text):
-        return text
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
-
-
-def as_object(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def as_list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def as_text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _count(value: Any) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+def _micros(cost: Any) -> int | None:
+    """OpenRouter says what a reply cost, in dollars."""
+    number = isinstance(cost, int | float) and not isinstance(cost, bool)
+    return round(cost * 1e6) if number and 0 <= cost < 1e6 else None

@@ -13,26 +13,22 @@ from typing import Any
 
 from callslip.core.events.model_replied import Usage
 from callslip.ports.model import Delta, Reply
-from callslip.providers.aliases import Aliases
-from callslip.providers.openai_chat_reply import (
-    CallParts,
-    as_list,
-    as_object,
-    as_text,
-    conclude,
-    id_of,
-    join_text,
-    text_of,
-    usage_of,
-)
+from callslip.providers.cost import priced
+from callslip.providers.loose import as_list, as_object, as_text, id_in, join_text
+from callslip.providers.offered import Offered
+from callslip.providers.openai_chat_reply import CallParts, conclude, kept_of, text_of, usage_of
+from callslip.providers.options import Price
 
 
-class Assembly:
+class ChatAssembly:
     """One streamed reply. Add the chunks in order, then ask for the reply."""
 
-    def __init__(self, aliases: Aliases) -> None:
-        self._aliases = aliases
+    def __init__(self, offered: Offered, price: Price | None = None) -> None:
+        self._offered = offered
+        self._price = price
         self._text: list[str] = []
+        self._reasoning: list[str] = []
+        self._details: list[Any] = []
         self._calls: list[CallParts] = []
         self._on_index: dict[int, CallParts] = {}
         self._last: CallParts | None = None
@@ -42,14 +38,14 @@ class Assembly:
         self.started = False
         """Whether a chunk has come at all."""
 
-    def add(self, chunk: dict[str, Any]) -> list[Delta]:
+    def add(self, _name: str, data: dict[str, Any], /) -> list[Delta]:
         """Take one chunk in; what of it a person may be shown already."""
         self.started = True
-        self._model = self._model or as_text(chunk.get("model"))
-        if isinstance(chunk.get("usage"), dict):
-            self._usage = usage_of(chunk["usage"])
+        self._model = self._model or as_text(data.get("model"))
+        if isinstance(data.get("usage"), dict):
+            self._usage = usage_of(data["usage"])
         shown: list[Delta] = []
-        for choice in map(as_object, as_list(chunk.get("choices"))):
+        for choice in map(as_object, as_list(data.get("choices"))):
             if choice.get("index") not in (0, None):
                 continue
             delta = as_object(choice.get("delta"))
@@ -57,6 +53,8 @@ class Assembly:
             if text:
                 self._text.append(text)
                 shown.append(Delta(text=text))
+            self._reasoning.append(as_text(delta.get("reasoning_content")))
+            self._details += as_list(delta.get("reasoning_details"))
             shown += [Delta(tool=name) for name in map(self._add_call, as_list(delta.get("tool_calls"))) if name]
             self._reason = as_text(choice.get("finish_reason")) or self._reason
         return shown
@@ -67,9 +65,10 @@ class Assembly:
             join_text(self._text),
             self._in_order(),
             None if broken else self._reason,
-            aliases=self._aliases,
-            usage=self._usage,
+            offered=self._offered,
+            usage=priced(self._usage, self._price),
             model=self._model,
+            kept=kept_of({"reasoning_content": "".join(self._reasoning), "reasoning_details": self._details}),
         )
 
     def _in_order(self) -> list[CallParts]:
@@ -84,7 +83,7 @@ class Assembly:
         function = as_object(item.get("function"))
         index = item.get("index")
         index = index if isinstance(index, int) and not isinstance(index, bool) else None
-        provider_id, name = id_of(item), as_text(function.get("name"))
+        provider_id, name = id_in(item), as_text(function.get("name"))
         arguments = function.get("arguments")
         if not (provider_id or name or arguments):
             return ""
@@ -100,7 +99,7 @@ class Assembly:
         if name != call.name:
             call.name += name
         call.add_arguments(arguments)
-        return (self._aliases.tool(name) or name) if fresh else ""
+        return self._offered.tool(name) if fresh else ""
 
     def _find(self, index: int | None, provider_id: str, name: str, *, whole: bool) -> CallParts | None:
         """The call a delta belongs to; None when it begins a new one."""

@@ -21,10 +21,11 @@ import msgspec
 
 from callslip.errors import ConfigError
 from callslip.ports.model import OnDelta, Reply, Request
-from callslip.providers.aliases import Aliases
-from callslip.providers.openai_chat_reply import as_text, plain_reply
-from callslip.providers.openai_chat_request import aliases_of
-from callslip.providers.openai_chat_stream import Assembly
+from callslip.providers.loose import as_text
+from callslip.providers.offered import Offered
+from callslip.providers.openai_chat_reply import plain_reply
+from callslip.providers.openai_chat_request import Settings, offer
+from callslip.providers.openai_chat_stream import ChatAssembly
 from callslip.providers.scripted import at_position, show
 
 
@@ -63,7 +64,7 @@ class Recorded:
             ModelUnavailable: the recording is at its end.
         """
         recording = at_position(self._recordings, request, self._name)
-        reply = _read(recording, aliases_of(request))
+        reply = _read(recording, offer(request, Settings(model=recording.model)))
         if on_delta is not None and request.stream:
             show(reply, on_delta)
         return reply
@@ -134,13 +135,13 @@ def _model_of(recording: Recording) -> str:
     return recording.model or next((name for name in (as_text(one.get("model")) for one in held) if name), "")
 
 
-def _read(recording: Recording, aliases: Aliases) -> Reply:
+def _read(recording: Recording, offered: Offered) -> Reply:
     if recording.body is not None:
-        reply = plain_reply(recording.body, aliases)
+        reply = plain_reply(recording.body, offered)
         if reply is None:
             raise ConfigError("A recorded body is no chat completion. Nothing was executed. Record it again.")
         return reply
-    assembly = Assembly(aliases)
+    assembly = ChatAssembly(offered)
     for chunk in recording.chunks:
-        assembly.add(chunk)
+        assembly.add("message", chunk)
     return assembly.reply(broken=recording.broken)

@@ -16,6 +16,7 @@ from callslip.core.call import CallState
 from callslip.core.events.attempt_failed import AttemptFailed
 from callslip.core.events.function_response import FunctionResponse
 from callslip.core.events.tool_dispatch import ToolDispatch
+from callslip.core.media import media_type_of
 from callslip.core.plain import to_plain
 from callslip.core.result import BlobRef, Effect, Status, ToolResult
 from callslip.core.tool import Risk
@@ -189,7 +190,9 @@ async def success(
     notes = list(plain.notes)
     if output is not None:
         notes += _mismatch(output, plain.value)
-    found = [BlobRef(address=payload.address(data), size=len(data), media_type=_BYTES) for data in plain.blobs]
+    found = [
+        BlobRef(address=payload.address(data), size=len(data), media_type=media_type_of(data)) for data in plain.blobs
+    ]
     made = [*artifacts, *zip(found, plain.blobs, strict=True)]
     # An encrypted store has its own addresses, and a result must name those.
     kept_as = {reference.address: await parts.blobs.put(data) for reference, data in made}
@@ -234,9 +237,6 @@ def _plain_result(result: Any) -> ToolResult:
         evidence=tuple(one for one in references if isinstance(one, BlobRef)),
         truncated=bool(result.truncated),
     )
-
-
-_BYTES = "application/octet-stream"
 
 
 def _mismatch(output: Validator, value: Any) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping
 
 import msgspec
@@ -76,6 +77,8 @@ class Parts(msgspec.Struct, kw_only=True):
     """The installation's key."""
     trust: Trust
     """Who may answer, and what was granted."""
+    zone: datetime.tzinfo = datetime.UTC
+    """Where sessions are: what day it is for them."""
     secrets: Mapping[str, str] = {}
     """What ``secret://name`` stands for."""
     claims: Claims = msgspec.field(default_factory=Claims)

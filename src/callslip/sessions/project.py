@@ -15,6 +15,7 @@ from callslip.core.events.function_response import FunctionResponse
 from callslip.core.message import (
     AssistantReply,
     CallMessage,
+    Kept,
     Message,
     Notice,
     ResultMessage,
@@ -22,10 +23,12 @@ from callslip.core.message import (
     UserText,
 )  # fmt: skip
 from callslip.core.result import Effect, Status
-from callslip.core.state import SessionState, StepItem, UndoneItem, UserItem
+from callslip.core.state import CompactedItem, Item, SessionState, StepItem, UndoneItem, UserItem
 from callslip.runtime import payloads
 from callslip.runtime.parts import Parts
+from callslip.sessions.attachments import attachments, fit
 from callslip.sessions.checkpoint import load_items
+from callslip.sessions.inherited import inherited
 
 _CUT = {
     "length": "Your last reply was cut off because it was too long",
@@ -36,19 +39,41 @@ _CUT = {
 
 async def project(parts: Parts, state: SessionState) -> tuple[Message, ...]:
     """All messages of the session, for the next request."""
+    whole = [*await inherited(parts, state), *((state.session, item) for item in await load_items(parts, state))]
+    messages: list[Message] = []
+    for session, items in itertools.groupby(_shown(whole), lambda one: one[0]):
+        messages += await _conversation(parts.of(session), [item for _, item in items])
+    return tuple(fit(messages))
+
+
+def _shown(items: Sequence[tuple[str, Item]]) -> list[tuple[str, Item]]:
+    """What the latest summaries leave of the conversation; a summary stands first."""
+    shown: list[tuple[str, Item]] = []
+    for session, item in items:
+        if isinstance(item, CompactedItem):
+            shown = [(session, item), *(shown[-item.keep :] if item.keep else ())]
+        else:
+            shown.append((session, item))
+    return shown
+
+
+async def _conversation(parts: Parts, items: Sequence[Item]) -> list[Message]:
     messages: list[Message] = []
     calls: dict[str, FunctionCall] = {}
-    for undone, items in itertools.groupby(await load_items(parts, state), lambda item: isinstance(item, UndoneItem)):
+    for undone, group in itertools.groupby(items, lambda item: isinstance(item, UndoneItem)):
         if undone:
-            messages.append(await _undone(parts, [item for item in items if isinstance(item, UndoneItem)], calls))
+            messages.append(await _undone(parts, [item for item in group if isinstance(item, UndoneItem)], calls))
             continue
-        for item in items:
+        for item in group:
             if isinstance(item, UserItem):
                 messages.append(UserText(text=item.text))
+            elif isinstance(item, CompactedItem):
+                summary = await payloads.load(parts.blobs, item.summary)
+                messages.append(Notice(text=f"The conversation so far, summed up:\n{summary}"))
             elif isinstance(item, StepItem):
                 calls |= {call.call_id: call for call in item.calls}
                 messages += await _step(parts, item)
-    return tuple(messages)
+    return messages
 
 
 async def _undone(parts: Parts, items: Sequence[UndoneItem], calls: Mapping[str, FunctionCall]) -> Notice:
@@ -72,7 +97,7 @@ async def _in_words(parts: Parts, call: FunctionCall) -> str:
 
 async def _step(parts: Parts, item: StepItem) -> list[Message]:
     calls = [await _call(parts, call) for call in item.calls]
-    messages: list[Message] = [AssistantReply(text=item.text, calls=tuple(calls))]
+    messages: list[Message] = [AssistantReply(text=item.text, calls=tuple(calls), kept=await _kept(parts, item))]
     if item.calls:
         pairs = zip(item.calls, item.responses, strict=True)
         results = [await result(parts, *pair, edits=item.edits.get(pair[0].call_id, ())) for pair in pairs]
@@ -82,6 +107,16 @@ async def _step(parts: Parts, item: StepItem) -> list[Message]:
             Notice(text=f"{_CUT[item.finish]}. No tool was called by it. Answer again, more briefly if need be.")
         )
     return messages
+
+
+async def _kept(parts: Parts, item: StepItem) -> Kept | None:
+    if item.kept is None:
+        return None
+    try:
+        items = json.loads(await payloads.load(parts.blobs, item.kept))
+    except ValueError:  # it was erased
+        return None
+    return Kept(model=item.model, items=tuple(items))
 
 
 async def _call(parts: Parts, call: FunctionCall) -> CallMessage:
@@ -100,12 +135,14 @@ async def result(
     failed = response.status is not Status.SUCCESS
     told = f"A person changed the arguments before this call was made: {'; '.join(edits)}." if edits else ""
     content = failure_text(response) if failed else await success_text(parts, response)
+    attached, lines = await attachments(parts.blobs, response)
     return ResultMessage(
         call_id=call.call_id,
         provider_id=call.provider_call_id,
         tool=call.tool,
-        content="\n".join(part for part in (told, content) if part),
+        content="\n".join(part for part in (told, content, *lines) if part),
         is_error=failed,
+        attachments=attached,
     )
 
 

@@ -27,14 +27,13 @@ IN_CLEAR = {
     "run_ended": {"status", "reason"},
     "user_message": {"steer", "author"},
     "model_requested": {"step", "turn", "model", "visible", "consumed"},
-    "model_replied": {"step", "finish", "calls", "usage", "reply_model"},
+    "model_replied": {"step", "finish", "calls", "usage", "reply_model", "kept"},
     "function_call": {
         "call_id", "step", "position", "tool", "arguments", "provider_call_id", "parent", "hidden", "undoes",
     },
     "tool_dispatch": {
         "call_id", "attempt", "nonce", "tool", "tool_version", "arguments", "idempotency_key", "risk", "recovery",
         "rules", "approval", "deadline", "quiet_ms", "local_effect", "client_owned", "asks_user", "background",
-        "changed",
     },
     "attempt_failed": {"call_id", "attempt", "nonce", "effect", "code", "ended"},
     "function_response": {

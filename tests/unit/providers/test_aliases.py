@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from callslip.providers import aliases
-from callslip.providers.aliases import CHAT, Aliases, WireRule
+from callslip.providers.aliases import ANTHROPIC, CHAT, GEMINI, RESPONSES, Aliases, WireRule
 
 LEGAL = re.compile(r"[A-Za-z0-9_-]{1,64}")
 NAMES = st.lists(st.one_of(st.text(max_size=90), st.from_regex(r"[a-z_.]{1,8}", fullmatch=True)), max_size=12)
@@ -116,3 +116,48 @@ def test_tools_that_bear_all_the_aliases_change_nothing(names):
     crowded = Aliases([*names, *plain.values()], CHAT)
     assert {name: crowded.wire(name) for name in names} == plain
     assert {name: crowded.tool(alias) for name, alias in plain.items()} == {name: name for name in names}
+
+
+RULES = {"chat": CHAT, "responses": RESPONSES, "anthropic": ANTHROPIC, "gemini": GEMINI}
+PATTERNS = {**dict.fromkeys(RULES, LEGAL), "gemini": re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,63}")}
+"""As the vendors say it, each in one expression."""
+
+
+@pytest.mark.requirement("SPEC-02")
+@pytest.mark.parametrize("rule", RULES)
+class TestEveryProvider:
+    @given(NAMES)
+    def test_its_names_are_legal_one_to_one_and_lead_back(self, rule, names):
+        table = Aliases(names, RULES[rule])
+        wires = {name: table.wire(name) for name in names}
+        assert len(set(wires.values())) == len(wires)
+        assert all(PATTERNS[rule].fullmatch(alias) for alias in wires.values())
+        assert not RULES[rule].reserved.intersection(wires.values())
+        assert all(table.tool(alias) == name for name, alias in wires.items())
+
+    def test_dots_are_legal_or_get_an_alias_that_is_the_same_at_every_run(self, rule):
+        alias = Aliases(["github.issues.create"], RULES[rule]).wire("github.issues.create")
+        assert alias == ("github.issues.create" if rule == "gemini" else wire("github.issues.create"))
+
+    @pytest.mark.parametrize("names", [("a.b", "a_b"), ("a:b", "a/b", "a_b"), ("x" * 65, "x" * 66), ("é", "è", "_")])
+    def test_names_that_look_alike_do_not_meet(self, rule, names):
+        table = Aliases(names, RULES[rule])
+        assert len({table.wire(name) for name in names}) == len(names)
+
+
+@pytest.mark.requirement("SPEC-02")
+@pytest.mark.parametrize("name", sorted(RESPONSES.reserved))
+def test_a_name_of_openais_own_tools_is_not_sent_to_responses(name):
+    table = Aliases([name], RESPONSES)
+    assert table.wire(name).startswith(f"{name}_")
+    assert table.tool(table.wire(name)) == name
+    assert Aliases([name], CHAT).wire(name) == name
+
+
+@pytest.mark.requirement("SPEC-02")
+@pytest.mark.parametrize("name", ["9/list", "-x", ".hidden", ":x", "9", "-", ""])
+def test_a_name_for_gemini_begins_with_a_letter_or_an_underscore(name):
+    table = Aliases([name, f"_{name}"], GEMINI)
+    assert PATTERNS["gemini"].fullmatch(table.wire(name))
+    assert table.wire(name) != table.wire(f"_{name}")
+    assert table.tool(table.wire(name)) == name

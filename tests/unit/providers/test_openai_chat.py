@@ -7,8 +7,8 @@ import httpx2
 import pytest
 
 from callslip.errors import ConfigError
+from callslip.providers.faults import Faults
 from callslip.providers.openai_chat import OpenAIChat
-from callslip.providers.openai_chat_errors import Faults
 
 KEY = "sk-very-secret-0123456789"
 

@@ -3,11 +3,18 @@ import json
 import pytest
 from hypothesis import given, strategies as st
 
-from callslip.providers.aliases import CHAT, Aliases
+from callslip.ports.model import Request, ToolView
 from callslip.providers.openai_chat_reply import plain_reply, usage_of
-from callslip.providers.openai_chat_stream import Assembly
+from callslip.providers.openai_chat_request import Settings, offer
+from callslip.providers.openai_chat_stream import ChatAssembly
 
-NONE = Aliases([], CHAT)
+
+def offering(*names):
+    tools = tuple(ToolView(name=name, description="", input_schema={"type": "object"}) for name in names)
+    return offer(Request(system="", messages=(), tools=tools), Settings(model="m"))
+
+
+NONE = offering()
 
 
 def plain(message=None, finish="stop", **body):
@@ -79,7 +86,7 @@ def test_arguments_that_are_no_object_are_kept_as_text(given_, kept):
 
 
 def test_an_alias_is_mapped_back_and_an_unknown_name_is_passed_on():
-    aliases = Aliases(["a.b"], CHAT)
+    aliases = offering("a.b")
     calls = [tool_call("{}", name=aliases.wire("a.b")), tool_call("{}", name="a.b"), tool_call("{}", name="what")]
     reply = plain_reply({"choices": [{"message": {"tool_calls": calls}}]}, aliases)
     assert [p.tool for p in reply.proposals] == ["a.b", "a.b", "what"]
@@ -103,18 +110,20 @@ def test_usage_and_model():
 
 
 def test_other_choices_are_left_alone():
-    assembly = Assembly(NONE)
-    assembly.add({"choices": [{"index": 1, "delta": {"content": "B"}}, {"index": 0, "delta": {"content": "A"}}]})
-    assembly.add({"choices": [{"index": 1, "delta": {}, "finish_reason": "stop"}]})
+    assembly = ChatAssembly(NONE)
+    assembly.add(
+        "message", {"choices": [{"index": 1, "delta": {"content": "B"}}, {"index": 0, "delta": {"content": "A"}}]}
+    )
+    assembly.add("message", {"choices": [{"index": 1, "delta": {}, "finish_reason": "stop"}]})
     assert assembly.reply().finish == "cut"
-    assembly.add({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+    assembly.add("message", {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
     assert (assembly.reply().text, assembly.reply().finish) == ("A", "stop")
 
 
 def test_calls_after_the_finish_reason_still_count():
-    assembly = Assembly(NONE)
+    assembly = ChatAssembly(NONE)
     for item in (tool_call("{}", "a1"), tool_call("{}", "b1")):
-        assembly.add({"choices": [{"delta": {"tool_calls": [item]}, "finish_reason": "stop"}]})
+        assembly.add("message", {"choices": [{"delta": {"tool_calls": [item]}, "finish_reason": "stop"}]})
     assert [p.provider_id for p in assembly.reply().proposals] == ["a1", "b1"]
 
 
@@ -164,13 +173,13 @@ def _delta(style, number, place, provider_id, name, piece):
 @given(streams(), st.data())
 def test_any_interleaving_in_any_chunks_gives_the_same_calls(stream, data):
     meant, deltas = stream
-    assembly, left = Assembly(NONE), list(deltas)
+    assembly, left = ChatAssembly(NONE), list(deltas)
     while left:
         size = data.draw(st.integers(1, len(left)))
-        assembly.add({"choices": [{"index": 0, "delta": {"tool_calls": left[:size]}}]})
+        assembly.add("message", {"choices": [{"index": 0, "delta": {"tool_calls": left[:size]}}]})
         left = left[size:]
     assert assembly.reply().finish == "cut"
-    assembly.add({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]})
+    assembly.add("message", {"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]})
     assert [(p.provider_id, p.tool, p.arguments) for p in assembly.reply().proposals] == meant
 
 
@@ -204,10 +213,10 @@ def test_any_interleaving_in_any_chunks_gives_the_same_calls(stream, data):
 )
 def test_no_shape_of_json_breaks_the_reading(shape):
     """A total function: whatever a server sends, there is a reply, and without a finish reason it makes no calls."""
-    assembly = Assembly(NONE)
-    assembly.add({"choices": shape})
-    assembly.add({"choices": [{"delta": shape}]})
-    assembly.add({"choices": [{"delta": {"tool_calls": [shape]}}], "usage": shape, "model": shape})
+    assembly = ChatAssembly(NONE)
+    assembly.add("message", {"choices": shape})
+    assembly.add("message", {"choices": [{"delta": shape}]})
+    assembly.add("message", {"choices": [{"delta": {"tool_calls": [shape]}}], "usage": shape, "model": shape})
     assert assembly.reply(broken=True).proposals == ()
     plain_reply({"choices": [shape]}, NONE)
     plain_reply({"choices": [{"message": shape, "finish_reason": shape}]}, NONE)

@@ -5,7 +5,10 @@ import pytest
 from callslip.core.message import AssistantReply, CallMessage, Notice, ResultMessage, ToolResults, UserText
 from callslip.errors import StillWaiting, UsageError
 from callslip.ports.model import ToolView
-from callslip.providers.openai_chat_request import Settings, aliases_of, argument_text, body_of, encode
+from callslip.providers.http_model import encode
+from callslip.providers.openai_chat_request import Settings, body_of, offer
+from callslip.providers.options import Options
+from callslip.providers.sent_arguments import argument_text
 
 
 def call(number, provider_id="", tool="read", arguments="{}"):
@@ -28,7 +31,8 @@ def results(*items):
 def body(ask):
     def make(*messages, settings=None, **changes):
         request = ask(**({"messages": messages} | changes))
-        return body_of(request, settings or Settings(model="m"), aliases_of(request))
+        settings = settings or Settings(model="m")
+        return body_of(request, settings, offer(request, settings))
 
     return make
 
@@ -51,9 +55,9 @@ def test_the_frame(body, ask):
             {
                 "type": "function",
                 "function": {
-                    "name": aliases_of(ask()).wire("files.read"),
+                    "name": offer(ask(), Settings(model="m")).aliases.wire("files.read"),
                     "description": tool.description,
-                    "parameters": tool.input_schema,
+                    "parameters": {"type": "object", "properties": {}},
                 },
             }
         ],
@@ -74,19 +78,29 @@ def test_tool_choice(body, choice):
 
 
 def test_without_tools_nothing_about_tools_is_sent(body):
-    made = body(UserText(text="Hello"), tools=(), tool_choice="required", settings=Settings(model="m", parallel=True))
+    made = body(
+        UserText(text="Hello"),
+        tools=(),
+        tool_choice="required",
+        settings=Settings(model="m", options=Options(parallel=True)),
+    )
     assert set(made) == {"model", "messages"}
 
 
 @pytest.mark.requirement("WIRE-03")
 def test_the_parallel_switch_is_sent_only_when_set(body):
     assert "parallel_tool_calls" not in body(UserText(text="Hello"))
-    assert body(UserText(text="Hello"), settings=Settings(model="m", parallel=False))["parallel_tool_calls"] is False
+    assert (
+        body(UserText(text="Hello"), settings=Settings(model="m", options=Options(parallel=False)))[
+            "parallel_tool_calls"
+        ]
+        is False
+    )
 
 
 def test_a_tool_without_description_has_no_empty_one(body):
     made = body(tools=(ToolView(name="t", description="", input_schema={"type": "object"}),))
-    assert made["tools"][0]["function"] == {"name": "t", "parameters": {"type": "object"}}
+    assert made["tools"][0]["function"] == {"name": "t", "parameters": {"type": "object", "properties": {}}}
 
 
 def test_a_call_without_text_has_null_content(sent):
@@ -188,7 +202,9 @@ def test_a_tool_that_is_not_bound_any_more_keeps_its_alias(sent, body, ask):
     wire = sent(replied(call(1, tool="old.tool")), results(result(1)))
     name = wire[0]["tool_calls"][0]["function"]["name"]
     assert name.startswith("old_tool_")
-    assert aliases_of(ask(messages=(replied(call(1, tool="old.tool")),))).tool(name) == "old.tool"
+    assert (
+        offer(ask(messages=(replied(call(1, tool="old.tool")),)), Settings(model="m")).aliases.tool(name) == "old.tool"
+    )
 
 
 @pytest.mark.requirement("WIRE-02")

@@ -47,4 +47,5 @@ class ToolDispatch(msgspec.Struct, frozen=True, kw_only=True, tag="tool_dispatch
     claims: tuple[str, ...] = ()
     evidence: Evidence | None = None
     changed: tuple[str, ...] = ()
-    """How the arguments' raw text was changed before use (``empty``, ``unicode``)."""
+    """How the proposed arguments were changed before use: repairs of their text by name (``empty``, ``fence``), changed
+    values as ``days: "5" → 5``, cut short. The raw text stands in the proposal."""

@@ -1,0 +1,88 @@
+"""The tools of one request as they stand on the wire, and the way back: names, schemas, arguments.
+
+Names that a provider refuses or reserves go by an alias; schemas are shaped to what it takes. Both are undone before
+anybody else sees a proposal, so the log, the gate and the next provider know canonical names and arguments alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from callslip.core.message import CallMessage
+from callslip.ports.model import Proposal, Request, ToolView
+from callslip.providers.aliases import Aliases, WireRule
+from callslip.providers.history import calls_in
+from callslip.providers.loose import object_in
+from callslip.providers.sent_arguments import RAW, argument_object, argument_text
+from callslip.schema.shape.dialect import Dialect
+from callslip.schema.shape.shaped import Shaped, shape
+
+INVENTED_PREFIX = "functions."
+
+
+class OfferedTool(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool as the provider is told of it."""
+
+    wire: str
+    description: str
+    shaped: Shaped
+
+
+class Offered:
+    """Made for one request; ``tools`` in the request's order, which is the same at every step (prompt caches)."""
+
+    def __init__(self, request: Request, rule: WireRule, dialect: Dialect, *, strict: bool | None = None) -> None:
+        called = [call.tool for call in calls_in(request.messages)]
+        self.aliases = Aliases([*(tool.name for tool in request.tools), *called], rule)
+        self.tools = tuple(self._offer(tool, dialect, strict) for tool in request.tools)
+        self._shaped = {tool.name: one.shaped for tool, one in zip(request.tools, self.tools, strict=True)}
+
+    def _offer(self, tool: ToolView, dialect: Dialect, strict: bool | None) -> OfferedTool:
+        return OfferedTool(
+            wire=self.aliases.wire(tool.name),
+            description=tool.description,
+            shaped=shape(tool.input_schema, dialect, strict=strict),
+        )
+
+    def wire(self, name: str) -> str:
+        """The name to send, also of tools that are only seen in the history."""
+        return self.aliases.wire(name)
+
+    def tool(self, wire: str) -> str:
+        """The tool that goes by this name; a name that nobody has stays as it is, for the gate to refuse.
+
+        White space around an alias, and the prefix that models invent, are forgiven as the gate forgives them of names.
+        """
+        known = self.aliases.tool(wire) or self.aliases.tool(wire.strip().removeprefix(INVENTED_PREFIX))
+        return known or wire
+
+    def proposal(self, wire: str, arguments: str | dict[str, Any], provider_id: str) -> Proposal:
+        """A call as the model meant it. Its own text stays to the letter, unless shaping has to be undone."""
+        tool = self.tool(wire)
+        shaped = self._shaped.get(tool)
+        if shaped is not None and shaped.start is not None:
+            given = arguments if isinstance(arguments, dict) else object_in(arguments)
+            undone = shaped.undo(given) if given is not None else None
+            if undone is not None and undone != given:
+                arguments = undone
+        return Proposal(tool=tool, arguments=arguments, provider_id=provider_id)
+
+    def argument_text(self, call: CallMessage) -> str:
+        """A call's arguments in the history, as the text of an object."""
+        return argument_text(self._redone(call))
+
+    def argument_object(self, call: CallMessage) -> dict[str, Any]:
+        """A call's arguments in the history, as an object."""
+        return argument_object(self._redone(call))
+
+    def _redone(self, call: CallMessage) -> str | dict[str, Any]:
+        shaped = self._shaped.get(call.tool)
+        if shaped is None or shaped.start is None:
+            return call.arguments
+        given = argument_object(call.arguments)
+        if RAW in given and given.keys() == {RAW}:
+            return call.arguments
+        redone = shaped.redo(given)
+        return call.arguments if redone == given else redone
