@@ -20,12 +20,14 @@ from callslip.core.principal import Role
 from callslip.core.wait import Wait
 from callslip.errors import Busy, LedgerError, UsageError
 from callslip.gate.catalogue import Catalogue
+from callslip.models import build_model
 from callslip.outside import Outside
 from callslip.ports.clock import Clock
 from callslip.ports.executor import Executor
 from callslip.ports.model import Model, Proposal
 from callslip.ports.policy import Policy
 from callslip.ports.trust import Identity
+from callslip.providers.options import Options
 from callslip.runtime.batch import settle_step
 from callslip.runtime.drive import Drive
 from callslip.runtime.execute import IN_CALL
@@ -81,6 +83,7 @@ class Runtime(Outside):
         workspace: the folder the file tools work in; sessions are bound to its identity.
         policy: decides each call; or a mapping from risk to ``allow``, ``ask`` or ``deny``.
         system: the system prompt.
+        timezone: where sessions are, by its IANA name: what day "tomorrow" is, where a tool declares such words.
         secrets: exact texts that are taken out of tools' results and errors before log and model see them; or a mapping
             from names to them, for arguments that say ``secret://name``.
         identity: who begins sessions and answers here, with an unlocked key; default: the operating system's account.
@@ -102,9 +105,11 @@ class Runtime(Outside):
         policy: Policy | Mapping[str, str] | None = None,
         system: str = "",
         limits: Limits | None = None,
+        timezone: str = "UTC",
         secrets: Iterable[str] | Mapping[str, str] = (),
         identity: Identity | None = None,
         base_url: str | None = None,
+        options: Options | None = None,
         stream: bool = False,
         watch: Watch = ignore,
         clock: Clock | None = None,
@@ -112,7 +117,7 @@ class Runtime(Outside):
         decisions = isinstance(policy, Mapping)
         self.settings = build.Settings(
             executors=tuple(tools),
-            model=build.build_model(model, base_url=base_url) if isinstance(model, str) else model,
+            model=build_model(model, base_url=base_url, options=options) if isinstance(model, str) else model,
             system=system,
             stream=stream,
             state=None if state is None else Path(state),
@@ -120,6 +125,7 @@ class Runtime(Outside):
             policy=None if decisions else policy,  # type: ignore[arg-type]
             decisions=dict(policy) if decisions else {},  # type: ignore[arg-type]
             limits=limits or Limits(),
+            timezone=timezone,
             secrets=dict(secrets) if isinstance(secrets, Mapping) else {f"{n}": text for n, text in enumerate(secrets)},
             identity=identity,
             watch=watch,
@@ -128,6 +134,8 @@ class Runtime(Outside):
         self._active: set[str] = set()
         self._driven: dict[str, Drive] = {}
         self._held: dict[str, _Held] = {}
+        self._former: list[Model] = []
+        """Models that were asked before this one; a drive may still ask them."""
         self._parts: Parts | None = None
         self._untold = 0
         """Steps dispatched since the audit was told."""
@@ -153,6 +161,20 @@ class Runtime(Outside):
         if self._parts is not None:
             raise UsageError("The runtime is open; its settings can't be changed any more.")
         self.settings = msgspec.structs.replace(self.settings, **changes)
+
+    def use_model(self, model: Model | str, *, base_url: str | None = None, options: Options | None = None) -> None:
+        """Ask another model from the next :meth:`run` or :meth:`resume` on, even though the runtime is open.
+
+        It may be another provider's: the session's history goes along, in that one's own form. A drive that is under
+        way keeps the model that it began with. The model before is closed together with the runtime.
+
+        Raises:
+            ConfigError: it can't be built. The model before stays.
+        """
+        made = build_model(model, base_url=base_url, options=options) if isinstance(model, str) else model
+        if self.settings.model is not None:
+            self._former.append(self.settings.model)
+        self.settings = msgspec.structs.replace(self.settings, model=made)
 
     # Driving
 
@@ -340,9 +362,12 @@ class Runtime(Outside):
         await parts.ledger.aclose()
         if not any(context.still_running for context in parts.left_behind):
             parts.owners.close()  # else the lock says, until this process ends, that something of it still works
-        close = getattr(self.settings.model, "aclose", None)
-        if close is not None:
-            await close()
+        models, self._former = [*self._former, self.settings.model], []
+        async with contextlib.AsyncExitStack() as closing:  # one that can't be closed leaves none of the others open
+            for model in {id(one): one for one in models}.values():
+                close = getattr(model, "aclose", None)
+                if close is not None:
+                    closing.push_async_callback(close)
 
     async def __aenter__(self) -> Self:
         return self

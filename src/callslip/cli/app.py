@@ -19,16 +19,17 @@ from types import ModuleType
 from typing import Any, Literal
 
 from callslip.application import Runtime
-from callslip.build import LEDGER_FILE, build_model
+from callslip.build import LEDGER_FILE
 from callslip.cli.options import Given
 from callslip.cli.project import Project, find, say_held, trust_at
 from callslip.cli.reading import Reader
 from callslip.config import FILE, Config
 from callslip.errors import CallslipError, ConfigError, NotAccepted, TrustBroken
 from callslip.ledgers.state_folder import is_one
+from callslip.models import build_model
+from callslip.ports.model import Model
 from callslip.project import files
 from callslip.project.imports import Guard, guard, spec_of
-from callslip.providers.recorded import Recorded
 from callslip.runtime.parts import Data, Limits
 from callslip.sources.ask_user import ask_user
 from callslip.workspace.tools import workspace_tools
@@ -132,6 +133,8 @@ def configure(runtime: Runtime, given: Given, project: Project, purpose: Purpose
         said["decisions"] = config.policy
     if own.limits == Limits():
         said["limits"] = config.limits
+    if own.timezone == "UTC":
+        said["timezone"] = config.timezone
     if not own.system:
         said["system"] = config.system
     if not own.stream:
@@ -157,11 +160,21 @@ def _state(given: Given, project: Project, purpose: Purpose) -> Path | None:
     return None
 
 
+def model_for(given: Given, name: str) -> Model:
+    """A model by name, with the servers and options that the project says; for a runtime that is open already.
+
+    Raises:
+        ConfigError: there is none by that name. NotAccepted: a file of the project is not as accepted any more.
+    """
+    made: Model = _model(name, Path.cwd(), find(given).acting().config)
+    return made
+
+
 def _model(name: str, base: Path, config: Config, read: Callable[[Path], bytes] = Path.read_bytes) -> Any:
-    kind, _, rest = name.partition(":")
-    if kind == "recorded" and rest:
-        return Recorded(base / Path(rest).expanduser(), read=read)
-    return build_model(name, base_url=config.base_url)
+    """``base_url`` is the server of the project's own model; one of another kind is asked where it is at home."""
+    same = config.model is None or name.partition(":")[0] == config.model.partition(":")[0]
+    url = config.servers.get(name.partition(":")[0]) or (config.base_url if same else None)
+    return build_model(name, base_url=url, options=config.model_options, read=read, base=base)
 
 
 # Loading

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +15,7 @@ from callslip.cli.review import review
 from callslip.config import FILE, Config
 from callslip.errors import CallslipError, ConfigError
 from callslip.gate.catalogue import Catalogue, Part
+from callslip.models import KINDS, NAMES, RECORDED
 from callslip.policies.by_risk import DEFAULTS
 
 _NAMED = 6
@@ -93,12 +93,15 @@ def _model(project: Project, own: Any) -> list[Finding]:
     kind, _, rest = name.partition(":")
     if kind == "recorded" and not (project.folder / rest).is_file():
         return [bad("model", f"{name}: there is no such file")]
-    local = project.config.base_url or os.environ.get("OPENAI_BASE_URL")
-    if kind == "openai" and not os.environ.get("OPENAI_API_KEY") and not local:
-        return [bad("model", f"{name}: OPENAI_API_KEY is not set, and no base_url names another server")]
-    if kind not in {"openai", "recorded"} or not rest:
-        return [bad("model", f"{name} can't be built; name it openai:NAME or recorded:FILE")]
-    return [ok("model", f"{name}{f' at {local}' if local and kind == 'openai' else ''}; not asked now")]
+    if kind == RECORDED and rest:
+        return [ok("model", f"{name}; not asked now")]
+    known = KINDS.get(kind)
+    if known is None or not rest:
+        return [bad("model", f"{name} can't be built; name it {NAMES}")]
+    address = known.address(project.config.servers.get(kind) or project.config.base_url)
+    if address == known.url and known.key() is None:
+        return [bad("model", f"{name}: {' or '.join(known.keys)} is not set, and no base_url names another server")]
+    return [ok("model", f"{name}{'' if address == known.url else f' at {address}'}; not asked now")]
 
 
 def _tools(runtime: Runtime, project: Project) -> list[Finding]:

@@ -30,7 +30,16 @@ from callslip.runtime.live import guarded, ignore
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-class _Told(NamedTuple):
+class Driven(NamedTuple):
+    """A run that has come to its end."""
+
+    run: Run
+    took: str
+    heard: list[int]
+    """Signals that came meanwhile."""
+
+
+class Told(NamedTuple):
     """What is told at the end beside the run itself."""
 
     took: str
@@ -57,60 +66,84 @@ async def drive(
     """
     view = LiveView(as_json=given.as_json, announce=session if announce else "")
     then = given.command("resume", session, *(("--model", model) if model is not None else ()))
+    show_on(view, runtime)
+    async with runtime:
+        try:
+            driven = await drive_once(given, runtime, session, work, view, then)
+        except ModelError as error:
+            error.add_note(f"then: {then}")
+            raise
+        told = await ending(runtime, driven, then)
+    tell(given, view, driven.run, told)
+    return RUN_CODES[driven.run.status]
+
+
+def show_on(view: LiveView, runtime: Runtime) -> None:
+    """Let the view see what a runtime does that is not open yet."""
     own = runtime.settings.watch
     runtime.configure(watch=view if own is ignore else both(guarded(own), view))
     if runtime.settings.model is not None:
         runtime.configure(model=Watched(runtime.settings.model, view))
+
+
+async def drive_once(
+    given: Given,
+    runtime: Runtime,
+    session: str,
+    work: Callable[[], Coroutine[Any, Any, Run]],
+    view: LiveView,
+    then: str,
+) -> Driven:
+    """Do the work on the session of an open runtime, in the view; on Ctrl-C let it come to its next boundary.
+
+    Raises:
+        NothingStarted: Ctrl-C before it began. ModelError, Busy and whatever else the work raises.
+    """
+    view.begin(await runtime.state(session))
     began = time.monotonic()
-    async with runtime:
-        view.know(await runtime.state(session))
-        task = asyncio.ensure_future(work())
+    task = asyncio.ensure_future(work())
 
-        def first() -> None:
-            if view.running:
-                runtime.pause(session)
-                _say_stopping(given, view)
-            elif not view.began:
-                task.cancel()
+    def first() -> None:
+        if view.running:
+            runtime.pause(session)
+            _say_stopping(given, view)
+        elif not view.began:
+            task.cancel()
 
-        with interrupts(first, lambda: _say_left(view, then)):
-            try:
-                run = await task
-            except asyncio.CancelledError:
-                raise (click.Abort if view.began else NothingStarted) from None
-            except ModelError as error:
-                error.add_note(f"then: {then}")
-                raise
-            finally:
-                took = view.close(round((time.monotonic() - began) * 1000))
-        said = await causes(runtime, run.waits)
-        kept = bool(run.waits) and bool((await runtime.state(session)).queued)
-    told = _Told(took, said, kept, then)
-    try:
-        _tell(given, view, run, told)
-    except (OSError, ValueError) as error:
-        if not isinstance(error, BrokenPipeError):
-            why = os.strerror(getattr(error, "errno", None) or errno.EIO)
-            look.murmur(f"The answer could not be shown ({why}). It is kept: {given.command('show', session)}")
-    return RUN_CODES[run.status]
+    with interrupts(first, lambda: _say_left(view, then)) as heard:
+        try:
+            run = await task
+        except asyncio.CancelledError:
+            raise (click.Abort if view.began else NothingStarted) from None
+        finally:
+            took = view.close(round((time.monotonic() - began) * 1000))
+    return Driven(run, took, heard)
+
+
+async def ending(runtime: Runtime, driven: Driven, then: str) -> Told:
+    """What is told of the run beside itself."""
+    run = driven.run
+    said = await causes(runtime, run.waits)
+    kept = bool(run.waits) and bool((await runtime.state(run.session)).queued)
+    return Told(driven.took, said, kept, then)
 
 
 @contextlib.contextmanager
-def interrupts(first: Callable[[], None], left: Callable[[], None]) -> Iterator[None]:
-    """While inside: the first Ctrl-C, SIGTERM or SIGHUP calls ``first`` in the loop, the second leaves at once.
+def interrupts(first: Callable[[], None], left: Callable[[], None]) -> Iterator[list[int]]:
+    """While inside: the first Ctrl-C, SIGTERM or SIGHUP calls ``first`` in the loop, the second leaves at once. Those
+    that came are in the list.
 
     The second needs no loop: it must work when a tool has blocked it. A terminal that is closed may send SIGHUP more
     than once, so that one never leaves; and ``nohup`` means what it says.
     """
     loop = asyncio.get_running_loop()
-    count = 0
+    heard: list[int] = []
 
     def on_signal(number: int, _frame: Any) -> None:
-        nonlocal count
-        if count and number == signal.SIGHUP:
+        if heard and number == signal.SIGHUP:
             return
-        count += 1
-        if count == 1:
+        heard.append(number)
+        if len(heard) == 1:
             loop.call_soon_threadsafe(first)
             return
         left()
@@ -125,10 +158,10 @@ def interrupts(first: Callable[[], None], left: Callable[[], None]) -> Iterator[
     try:
         before = {number: signal.signal(number, on_signal) for number in taken}
     except ValueError:  # not the main thread: nobody can interrupt us here
-        yield
+        yield heard
         return
     try:
-        yield
+        yield heard
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -151,19 +184,29 @@ def _say_left(view: LiveView, then: str) -> None:
         os.write(sys.stderr.fileno(), visible(text, lines=True).encode(errors="replace"))
 
 
-def _tell(given: Given, view: LiveView, run: Run, told: _Told) -> None:
+def tell(given: Given, view: LiveView, run: Run, told: Told) -> None:
+    """Give the answer, and say how the run ended."""
+    try:
+        _tell(given, view, run, told)
+    except (OSError, ValueError) as error:
+        if not isinstance(error, BrokenPipeError):
+            why = os.strerror(getattr(error, "errno", None) or errno.EIO)
+            look.murmur(f"The answer could not be shown ({why}). It is kept: {given.command('show', run.session)}")
+
+
+def _tell(given: Given, view: LiveView, run: Run, told: Told) -> None:
     if given.as_json:
         waits = [wait_document(wait, told.said) for wait in run.waits]
         ended = {"type": "ended", "session": run.session, "status": run.status, "text": run.text}
         print_document({**ended, "reason": run.reason, "waits": waits}, line=True)
         return
     try:
-        _answer(view, run)
+        print_answer(view, run)
     finally:
         _how_it_ended(given, view, run, told)
 
 
-def _answer(view: LiveView, run: Run) -> None:
+def print_answer(view: LiveView, run: Run) -> None:
     """The answer of each turn that came to its end."""
     if view.streamed and run.status == "finished" and (sys.stdout.isatty() or _one_place()):
         return
@@ -183,7 +226,7 @@ def _one_place() -> bool:
     return (out.st_dev, out.st_ino) == (err.st_dev, err.st_ino)
 
 
-def _how_it_ended(given: Given, view: LiveView, run: Run, told: _Told) -> None:
+def _how_it_ended(given: Given, view: LiveView, run: Run, told: Told) -> None:
     if run.status == "finished":
         look.murmur(f"{look.mark('ok')} {look.paint(f'finished in {told.took}', dim=True)}")
         return

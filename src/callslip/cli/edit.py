@@ -60,14 +60,9 @@ async def edit(
             )
         arguments = given_arguments(asked, whole=whole, single=single)
         if arguments is None:
-            arguments = _in_editor(given, asked)
-        check_arguments(asked, arguments)
-        arguments = canon.parse(canon.canonical(arguments))  # as they will be kept, so that the change is told truly
-        changes = differences(asked.arguments, arguments)
-        if not changes:
-            raise UsageError("Nothing is changed. Nothing was written. Approve it as it is: callslip approve.")
-        new = msgspec.structs.replace(asked, arguments=arguments)
-        shown = show_question(new)
+            arguments = in_editor(given, asked)
+        arguments, changes = changed(asked, arguments)
+        shown = show_question(msgspec.structs.replace(asked, arguments=arguments))
         if not given.as_json:
             for line in (*shown.lines, *change_lines(changes)):
                 look.say(line)
@@ -84,7 +79,21 @@ async def edit(
     return DONE
 
 
-def _in_editor(given: Given, asked: Question) -> dict[str, Any]:
+def changed(asked: Question, arguments: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The arguments as they will be kept, so that the change is told truly; and how they differ.
+
+    Raises:
+        UsageError: they break the schema, or are the same.
+    """
+    check_arguments(asked, arguments)
+    kept = canon.parse(canon.canonical(arguments))
+    changes = differences(asked.arguments, kept)
+    if not changes:
+        raise UsageError("Nothing is changed. Nothing was written. Approve it as it is: callslip approve.")
+    return kept, changes
+
+
+def in_editor(given: Given, asked: Question) -> dict[str, Any]:
     """What they write, once it fits the schema; they may mend what does not.
 
     Raises:

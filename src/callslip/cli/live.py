@@ -85,8 +85,12 @@ class LiveView:
         payload = self._proposed.get(call_id or "")
         return payload is not None and payload.inline and payload.value() == arguments
 
-    def know(self, state: SessionState) -> None:
-        """Learn of the calls that were open before this run."""
+    def begin(self, state: SessionState) -> None:
+        """Make ready for a run, the first or another; learn of the calls that were open before it."""
+        self.running = self.began = self.streamed = self._told_asking = False
+        self.answers, self._asks = [], []
+        self._open.clear()
+        self._proposed.clear()
         for call in state.calls.values():
             self._take_call(call)
 
@@ -232,9 +236,9 @@ class LiveView:
         return None
 
     def line(self, mark: str, name: str, deed: str, detail: str) -> None:
-        """One line of what happens."""
+        """One line of what happens, or as many as it takes."""
         with self._lock:
-            self._safely(self._line, mark, name, deed, detail)
+            self._safely(self._whole_line, mark, name, deed, detail)
 
     def _ask(self, event: ApprovalRequested) -> None:
         self._asks.append((event.tool, wording.asked(event)))
@@ -247,12 +251,18 @@ class LiveView:
             self._line("wait", name, "asks", detail)
 
     def _line(self, mark: str, name: str, deed: str, detail: str) -> None:
-        self._tell_asks()
-        self._end_line()
-        head = f"{look.mark(mark)} {look.paint(look.pad(one_line(name), _NAME), bold=True)} {look.pad(deed, _DEED)} "
+        head = self._head(mark, name, deed)
         columns = look.columns()
         room = None if columns is None else columns - _NAME - _DEED - 5
         look.aside(head + look.paint(look.cut(one_line(detail), room), dim=True))
+
+    def _whole_line(self, mark: str, name: str, deed: str, detail: str) -> None:
+        look.hang(self._head(mark, name, deed), detail, to=look.aside, dim=True)
+
+    def _head(self, mark: str, name: str, deed: str) -> str:
+        self._tell_asks()
+        self._end_line()
+        return f"{look.mark(mark)} {look.paint(look.pad(one_line(name), _NAME), bold=True)} {look.pad(deed, _DEED)} "
 
     def _text(self, text: str) -> None:
         """Words of the model that are not the answer."""

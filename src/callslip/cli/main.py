@@ -28,6 +28,7 @@ SECTIONS = {
     },
     "Drive": {
         "run": "Say something to a session, and watch it work.",
+        "chat": "Talk with a session, and answer what it asks.",
         "resume": "Go on after a crash, a stop or an answer.",
         "worker": "Drive every session that can go on.",
         "send": "Leave a message for a session.",

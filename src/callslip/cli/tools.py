@@ -15,6 +15,7 @@ from callslip.cli.command import command
 from callslip.cli.document import print_document
 from callslip.cli.options import Given
 from callslip.cli.safe_text import one_line, visible_json
+from callslip.cli.tools_sent import tools_sent
 from callslip.core.shown import visible
 from callslip.core.tool import ToolSpec
 from callslip.errors import NotFound, UsageError
@@ -27,19 +28,25 @@ _RISKS = {"read": "green", "write": "yellow", "dangerous": "red"}
 @command
 @click.argument("name", required=False)
 @click.option("--lint", "advice", is_flag=True, help="Say what makes models choose or fill the tools wrongly.")
-def tools(given: Given, name: str | None, advice: bool) -> None:
-    """List the bound tools; with NAME, show one as it is declared and as the model sees it."""
-    if name is not None and advice:
-        raise UsageError("Give a NAME or --lint, not both.")
+@click.option("--model", metavar="MODEL", help="As this one is told of them: anthropic:NAME, openai:NAME, ….")
+def tools(given: Given, name: str | None, advice: bool, model: str | None) -> None:
+    """List the bound tools; with NAME, show one as it is declared and as the model sees it.
+
+    Names that a provider refuses go by an alias, and schemas by the form it takes. --model shows both.
+    """
+    if advice and (name is not None or model is not None):
+        raise UsageError("Give --lint alone, without a NAME or --model.")
     catalogue = runtime_for(given, "tools").catalogue
-    if name is not None:
-        if name not in catalogue:
-            raise NotFound(f"No tool {name!r} is bound. Bound are: {', '.join(catalogue) or 'none'}.")
+    if name is not None and name not in catalogue:
+        raise NotFound(f"No tool {name!r} is bound. Bound are: {', '.join(catalogue) or 'none'}.")
+    if model is not None:
+        tools_sent(given, catalogue, model, name)
+    elif name is not None:
         _show(given, catalogue[name])
     elif advice:
         _advise(given, catalogue)
     else:
-        _list(given, catalogue)
+        list_tools(given, catalogue)
 
 
 def visibility(spec: ToolSpec) -> str:
@@ -49,7 +56,8 @@ def visibility(spec: ToolSpec) -> str:
     return "deferred" if spec.deferred else "shown"
 
 
-def _list(given: Given, catalogue: Catalogue) -> None:
+def list_tools(given: Given, catalogue: Catalogue) -> None:
+    """Each bound tool on a line."""
     bound = [entry.executor for entry in catalogue.values()]
     if given.as_json:
         listed = [

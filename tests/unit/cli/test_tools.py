@@ -25,7 +25,13 @@ def test_one_tool_as_the_model_sees_it(project):
 
 def test_wrong_names(project):
     assert "Bound are: find_thing" in project("tools", "gone", code=2).stderr
-    assert "not both" in project("tools", "pay", "--lint", code=2).stderr
+    assert "--lint alone" in project("tools", "pay", "--lint", code=2).stderr
+    assert "--lint alone" in project("tools", "--lint", "--model", "openai:m", code=2).stderr
+    assert "anthropic:NAME" in project("tools", "--model", "nobody:m", code=2).stderr
+    project.write(
+        "said.jsonl", '{"model": "m", "body": {"choices": [{"message": {"content": "Hi."}, "finish_reason": "stop"}]}}'
+    )
+    assert "is sent no tools" in project("tools", "--model", "recorded:said.jsonl", code=2).stderr
 
 
 @pytest.mark.requirement("SPEC-04")
@@ -48,3 +54,27 @@ def test_hidden_deferred_and_nothing_to_say(project):
     assert "Nothing to say against 1 tool." in project("tools", "--lint", "--app", "own.py:rt").stdout
     assert "No tools are bound" in project("tools", "--app", "own.py:empty").stdout
     assert "(no description)" in project("tools", "inner", "--app", "own.py:rt").stdout
+
+
+@pytest.mark.requirement("WIRE-03")
+def test_as_a_provider_is_told_of_them(project):
+    project.write(
+        "own.py",
+        "from callslip import Runtime, tool\n"
+        "@tool(name='files.read', risk='read')\ndef read(path: str, size: int = 3): ...\n"
+        "@tool\ndef put(fields: dict[str, str]): ...\n"
+        "rt = Runtime(tools=[read, put])\n",
+    )
+    first, second = project.json("tools", "--app", "own.py:rt", "--model", "openai_responses:m")["tools"]
+    assert (first["name"], first["strict"], first["warnings"]) == ("files.read", True, [])
+    assert first["sent_as"].startswith("files_read_")
+    assert first["schema"]["required"] == ["path", "size"]
+    assert (second["sent_as"], second["strict"]) == ("put", False)
+    lines = project("tools", "--app", "own.py:rt", "--model", "openai_responses:m").stdout.splitlines()
+    assert lines[1].split()[:3] == ["files.read", first["sent_as"], "yes"]
+    assert "no   " in lines[2]
+    assert "strict is off: fields" in lines[2]
+    shown = project("tools", "put", "--app", "own.py:rt", "--model", "openai_responses:m").stdout
+    assert "strict is off: fields" in shown
+    assert '"additionalProperties"' in shown
+    assert "files.read" not in shown
