@@ -5,10 +5,10 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 JOBS   ?= auto
 
-.PHONY: help test demo check unit coverage slow crash bench mutants setup clean
+.PHONY: help test demo check unit coverage slow crash bench mutants oracles oracles-aimock live setup clean
 
 help:            ## show the targets
-	@grep -hE '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
+	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
 
 setup: $(READY)  ## make .venv with everything pinned and hashed
 
@@ -46,11 +46,34 @@ crash: $(READY)  ## the long kill -9 run: every boundary ten times, and 500 rand
 	$(BIN)/python bench/kill.py $(ARGS)
 
 bench: $(READY)  ## the figures of README, except the peers (bench/peers.py)
+	$(BIN)/python bench/arguments.py
 	$(BIN)/python bench/dispatch.py
 	$(BIN)/python bench/sessions.py
 	$(BIN)/python bench/start.py
 	$(BIN)/python bench/waits.py
 
+oracles: .venv-oracles/.ready ## the vendors' own SDKs against the contract server and our adapters' requests
+	.venv-oracles/bin/python -m pytest tests/oracles $(ARGS)
+
+.venv-oracles/.ready: tests/oracles/requirements.txt
+	@$(PYTHON) -m venv --clear .venv-oracles
+	@echo "installing the vendors' SDKs into .venv-oracles (once)"
+	@.venv-oracles/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@.venv-oracles/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+oracles-aimock: $(READY) .aimock/.ready ## our adapters against npm's @copilotkit/aimock (needs Node.js)
+	$(BIN)/python -m pytest tests/oracles/test_aimock.py $(ARGS)
+
+.aimock/.ready: tests/oracles/aimock.version
+	@command -v npm >/dev/null || { echo "aimock comes from npm, and there is no program npm: install Node.js 20 or newer"; exit 1; }
+	@mkdir -p .aimock
+	@npm install --prefix .aimock --no-audit --no-fund --ignore-scripts --silent "@copilotkit/aimock@$$(cat $<)"
+	@touch $@
+
+live: $(READY)   ## one call round trip with every provider whose key is set (costs a little)
+	CALLSLIP_LIVE=1 $(BIN)/python -m pytest tests/live --confcutdir=tests/live -p no:cacheprovider $(ARGS)
+
 clean:           ## remove what the targets made
-	rm -rf $(VENV) .coverage* .mypy_cache .ruff_cache .pytest_cache .hypothesis htmlcov
+	rm -rf $(VENV) .venv-oracles .aimock .coverage* .mypy_cache .ruff_cache .pytest_cache .hypothesis htmlcov
 	find . -name __pycache__ -prune -exec rm -rf {} +

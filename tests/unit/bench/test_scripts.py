@@ -9,6 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from callslip.schema.validate import compile_schema
+from callslip.testing.contract.says import Says
+from callslip.testing.contract.server import ContractServer
+
 BENCH = Path(__file__).resolve().parents[3] / "bench"
 
 
@@ -55,6 +59,21 @@ def test_a_payload_of_a_megabyte_takes_less_than_it_is(tmp_path):
     assert sizes["ratio_to_both"] < 0.5
 
 
+def test_arguments():
+    figures = importlib.import_module("arguments").document(rounds=1, calls=2)
+    for name in ("validate_cpu_us", "broken_text_200_kb_cpu_ms", "hostile_schema_cpu_ms"):
+        bar(figures[name], "at_most")
+    assert figures["validate_cpu_us"]["at_most"] == 20
+    assert len(figures["broken_text_200_kb_cpu_ms"]["seen"]) > 20
+    assert figures["read_cpu_us"] > 0
+    assert figures["read_and_coerce_cpu_us"] > 0
+
+
+def test_broken_texts_are_as_large_as_they_are_said_to_be():
+    made = importlib.import_module("arguments")
+    assert all(made.SIZE - 200 <= len(text) <= made.SIZE for text in made.BROKEN.values())
+
+
 def test_starts():
     figures = importlib.import_module("start").document(rounds=1, install=False)
     assert figures["cpu"]["bare_interpreter"]["cpu_ms"] > 0
@@ -72,7 +91,44 @@ def test_the_import_loads_neither_an_http_client_nor_pydantic():
     assert run.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("name", ["dispatch", "sessions", "start", "peers"])
+def test_constrained_calls_are_counted(tmp_path):
+    constrained = importlib.import_module("constrained")
+    tool = {"name": "timer", "description": "", "input_schema": {"type": "object"}}
+    five = [{"tool": "timer", "arguments": {"minutes": 5}, "optional": {"label": None}}]
+    said = {
+        "right": ('{"reply": {"calls": [{"tool": "timer", "arguments": {"minutes": 5, "label": "x"}}]}}', five),
+        "wrong": ('{"reply": {"calls": [{"tool": "timer", "arguments": {"minutes": 6}}]}}', five),
+        "declined": ('{"reply": {"no_tool_fits": "No."}}', five),
+        "broken": ('{"reply": {"calls"', five),
+        "rightly": ('{"reply": {"no_tool_fits": "No."}}', []),
+        "falsely": ('{"reply": {"calls": [{"tool": "timer", "arguments": {}}]}}', []),
+    }
+    requests = [{"says": says, "calls": calls} for says, (_, calls) in said.items()]
+    (tmp_path / "cases.json").write_text(json.dumps({"tools": [tool], "requests": requests}))
+    with ContractServer(lambda body: Says(said[body["messages"][-1]["content"]][0])) as server:
+        given = constrained.arguments(["--base-url", server.url("compatible"), "--cases", str(tmp_path / "cases.json")])
+        figures = asyncio.run(constrained.ask_all(given))
+        assert server.violations == []
+    assert {name: figures[name] for name in constrained.COUNTED} == {
+        "requests": 6, "valid_envelopes": 5, "answerable": 4, "right_tools": 2, "right_arguments": 1,
+        "declined_though_answerable": 1, "unanswerable": 2, "declined_rightly": 1, "by_no_tool_fits": 1, "false_calls": 1,
+    }  # fmt: skip
+
+
+def test_every_request_for_constrained_calls_is_right_about_its_tools():
+    cases = json.loads((BENCH / "constrained_cases.json").read_text())
+    valid = {tool["name"]: compile_schema(tool["input_schema"]) for tool in cases["tools"]}
+    for case in cases["requests"]:
+        for call in case["calls"]:
+            given = {
+                name: value["one_of"][0] if isinstance(value, dict) else value
+                for name, value in call["arguments"].items()
+            }
+            assert valid[call["tool"]].accepts(given), case["says"]
+    assert {bool(case["calls"]) for case in cases["requests"]} == {True, False}
+
+
+@pytest.mark.parametrize("name", ["arguments", "constrained", "dispatch", "sessions", "start", "peers"])
 def test_each_script_says_what_it_is_for(name, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", [f"{name}.py", "--help"])
     with pytest.raises(SystemExit) as ended:
