@@ -22,9 +22,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mutant import Mutant
+from mutants_anthropic import ANTHROPIC
+from mutants_arguments import ARGUMENTS
+from mutants_constrained import CONSTRAINED_CALLS
+from mutants_gemini import GEMINI
 from mutants_kernel import KERNEL
+from mutants_mistral import MISTRAL
 from mutants_people import PEOPLE
 from mutants_project import PROJECT
+from mutants_responses import RESPONSES
+from mutants_schemas import SCHEMAS
+from mutants_wire import WIRE
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "callslip"
@@ -47,7 +55,8 @@ def pytest_configure(config):
 '''
 
 
-MUTANTS: Sequence[Mutant] = (*KERNEL, *PEOPLE, *PROJECT)
+WIRES = (*WIRE, *ANTHROPIC, *CONSTRAINED_CALLS, *GEMINI, *MISTRAL, *RESPONSES)
+MUTANTS: Sequence[Mutant] = (*KERNEL, *ARGUMENTS, *PEOPLE, *PROJECT, *SCHEMAS, *WIRES)
 
 
 class Result(NamedTuple):

@@ -269,7 +269,7 @@ KERNEL: Sequence[Mutant] = (
     ),
     Mutant(
         "ARGS-03", "arguments are not validated", "gate/arguments.py",
-        "errors = entry.arguments.errors(parsed.value)", "errors = ()",
+        "errors = entry.arguments.errors(value)", "errors = ()",
         (f"{PIPELINE}::TestArguments",),
     ),
     Mutant(
