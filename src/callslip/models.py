@@ -5,6 +5,7 @@ To add a provider: write its ``Format`` in ``providers/``, and one entry here.
 
 from __future__ import annotations
 
+import difflib
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -15,7 +16,7 @@ import msgspec
 
 from callslip.errors import ConfigError
 from callslip.ports.model import Model
-from callslip.providers.options import Options
+from callslip.providers.options import Options, Provider
 
 RECORDED = "recorded"
 
@@ -89,7 +90,7 @@ OPENAI_URL = "https://api.openai.com/v1"
 _OPENAI: dict[str, Any] = {
     "url": OPENAI_URL, "url_variables": ("OPENAI_BASE_URL",), "keys": ("OPENAI_API_KEY",),
 }  # fmt: skip
-KINDS: Mapping[str, Kind] = {
+_KINDS: Mapping[Provider, Kind] = {
     "openai": Kind(made_by=_openai_chat, **_OPENAI),
     "openai_chat": Kind(made_by=_openai_chat, **_OPENAI),
     "openai_responses": Kind(made_by=_openai_responses, **_OPENAI),
@@ -116,7 +117,37 @@ KINDS: Mapping[str, Kind] = {
         version="/v1",
     ),
 }
+KINDS: Mapping[str, Kind] = dict(_KINDS.items())
 NAMES = f"{', '.join(f'{kind}:NAME' for kind in KINDS if kind != 'openai_chat')} or {RECORDED}:FILE"
+
+
+def split(name: str) -> tuple[str, str]:
+    """A model's name: what stands before its first colon, and the rest. Spaces around either mean nothing."""
+    kind, _, rest = name.partition(":")
+    return kind.strip(), rest.strip()
+
+
+def unbuildable(name: str) -> str:
+    """Why there is no model by that name, and perhaps which was meant."""
+    kind, rest = split(name)
+    said = f"The model {name!r} can't be built:"
+    if not name.strip():
+        return "The model's name is empty."
+    if not rest and kind in {*KINDS, RECORDED}:
+        return f"{said} behind {kind}: there is no name."
+    if ":" not in name:
+        return f"{said} it does not say whose it is."
+    near = difflib.get_close_matches(kind.lower(), [*KINDS, RECORDED], n=1)
+    meant = f" Did you mean {near[0]}:{rest}?" if near else ""
+    return f"{said} there is no provider {kind!r}.{meant}"
+
+
+def keyless(name: str, base_url: str | None) -> str | None:
+    """What is missing, where a model of the provider's own server is to be asked without any key."""
+    known = KINDS.get(split(name)[0])
+    if known is None or known.key() is not None or known.address(base_url) != known.url:
+        return None
+    return f"{' or '.join(known.keys)} is not set, and no base_url names another server"
 
 
 def build_model(
@@ -134,12 +165,12 @@ def build_model(
     Raises:
         ConfigError: an unknown kind, or an address that is none.
     """
-    kind, _, rest = name.partition(":")
+    kind, rest = split(name)
     if kind == RECORDED and rest:
         from callslip.providers.recorded import Recorded  # noqa: PLC0415
 
         return Recorded(base / Path(rest).expanduser(), read=read)
     known = KINDS.get(kind)
     if known is None or not rest:
-        raise ConfigError(f"The model {name!r} can't be built. Nothing was started. Name it {NAMES}.")
+        raise ConfigError(f"{unbuildable(name)} Nothing was started. Name it {NAMES}.")
     return known.made_by()(rest, base_url=known.address(base_url), api_key=known.key(), options=options or Options())

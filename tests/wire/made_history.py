@@ -61,6 +61,7 @@ SENT = {
 }
 """By the server's format: the adapter that speaks to it, and models, of which a session has one."""
 _IDS = ("call_1", "call_1", "toolu_01", "abcDEF123", "null", "x" * 60, "a b", "", None, None, None)
+_THINKING = {"openai_responses": "r", "anthropic": "t"}
 _ARGUMENTS: tuple[dict[str, Any] | str, ...] = (
     {"q": "a"}, {}, {"q": "é\u2028", "n": 3}, {"n": 2**60}, {"deep": [{"a": [1, {"b": None}]}]},
 )  # fmt: skip
@@ -153,8 +154,11 @@ class Made:
         if self.broken:
             return False
         said = self._said(name, exchange)
+        cut = self.random.random() < 0.1
+        if cut:  # before any call was whole, so that the server has given none out
+            said = msgspec.structs.replace(said, calls=(), text=said.text if said.text.strip() else "I will")
         reply = self._read(name, exchange, said, body)
-        if self.random.random() < 0.1:  # it was cut off
+        if cut:
             reply = Reply(text=reply.text, proposals=(), finish="length")
         self.record(name, reply)
         for position in self._order(len(reply.proposals)):
@@ -182,11 +186,11 @@ class Made:
         return Says(text=text, calls=calls, thinking=thinking)
 
     def _id(self, name: str) -> str | None:
-        """Often one that stands already. The server of Responses knows its calls by their ids alone, and holds one that
-        another model made for its own; so there they repeat among themselves.
+        """Often one that stands already. The servers that want their thoughts back know their calls by ids alone, and
+        hold one that another model made for their own; so there they repeat among themselves.
         """
         given = self.random.choice(_IDS)
-        return f"r{given}" if given and name == "openai_responses" else given
+        return f"{_THINKING[name]}{given}" if given and name in _THINKING else given
 
     def _read(self, name: str, exchange: Any, said: Says, body: dict[str, Any]) -> Reply:
         server = self.servers[name]

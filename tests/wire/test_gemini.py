@@ -256,7 +256,7 @@ async def test_deltas_as_they_come():
 @pytest.mark.parametrize(
     ("answer", "retryable", "says"),
     [
-        (WrongKey(), False, "API key"),
+        (WrongKey(), False, "did not accept the API key"),
         (RateLimited(retry_after=7), True, "Resume in 7 s."),
         (RateLimited(overloaded=True), True, "503"),
         (Fails(400, "Unknown name"), False, "Unknown name"),

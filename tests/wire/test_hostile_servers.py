@@ -1,6 +1,7 @@
 """Every adapter against servers that hang, close, lie, flood and babble: an error a person can act on, or no call."""
 
 import json
+import re
 import tracemalloc
 from contextlib import suppress
 
@@ -187,6 +188,11 @@ async def test_a_wrong_key_as_googles_servers_say_it(asked):
     assert "did not accept the API key" in str(error)
     assert str(error).count(". ") == 0
     assert not error.can_retry
+
+
+async def test_where_it_was_asked_is_named_if_nothing_is_there(asked):
+    error = await asked().refused(Sends(status=404, body={"error": {"message": "Not here."}}))
+    assert re.search(r"status 404\): Not here; http://127\.0\.0\.1:\d+/\S+[a-zA-Z] was asked\. ", str(error))
 
 
 @pytest.mark.parametrize("status", [400, 404, 429, 500, 529])

@@ -13,7 +13,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
@@ -24,14 +24,17 @@ from callslip.cli.options import Given
 from callslip.cli.project import Project, find, say_held, trust_at
 from callslip.cli.reading import Reader
 from callslip.config import FILE, Config
+from callslip.core.breaker import BreakerRules
+from callslip.core.budget import Budgets
 from callslip.errors import CallslipError, ConfigError, NotAccepted, TrustBroken
 from callslip.ledgers.state_folder import is_one
-from callslip.models import build_model
+from callslip.models import build_model, keyless, split
 from callslip.ports.model import Model
 from callslip.project import files
 from callslip.project.imports import Guard, guard, spec_of
 from callslip.runtime.parts import Data, Limits
 from callslip.sources.ask_user import ask_user
+from callslip.telemetry.settings import Telemetry
 from callslip.workspace.tools import workspace_tools
 
 Purpose = Literal["look", "say", "answer", "tools", "drive"]
@@ -121,6 +124,13 @@ def workspace(project: Project) -> list[Any]:
     return list(workspace_tools(project.workspace, forbidden=project.config.forbidden, state=project.state))
 
 
+_UNSAID: dict[str, Any] = {
+    "limits": Limits(), "budgets": Budgets(), "breakers": BreakerRules(), "capacities": {}, "data": Data(),
+    "timezone": "UTC", "system": "", "stream": False,
+}  # fmt: skip
+"""What an application's settings hold where it has said nothing; there the project's are taken."""
+
+
 def configure(runtime: Runtime, given: Given, project: Project, purpose: Purpose, changes: dict[str, Any]) -> None:
     """Say to the runtime what it has left open."""
     own, config = runtime.settings, project.config
@@ -131,17 +141,9 @@ def configure(runtime: Runtime, given: Given, project: Project, purpose: Purpose
         said["workspace"] = project.workspace
     if own.policy is None and not own.decisions:
         said["decisions"] = config.policy
-    if own.limits == Limits():
-        said["limits"] = config.limits
-    if own.timezone == "UTC":
-        said["timezone"] = config.timezone
-    if not own.system:
-        said["system"] = config.system
-    if not own.stream:
-        said["stream"] = config.stream
+    said |= {name: getattr(config, name) for name, unsaid in _UNSAID.items() if getattr(own, name) == unsaid}
+    said |= {"telemetry": config.telemetry} if purpose == "drive" and own.telemetry == Telemetry() else {}
     said |= {"audit": config.audit, "notify": config.notify, "base": project.folder}
-    if own.data == Data():
-        said["data"] = config.data
     if isinstance(changes.get("model"), str):
         changes["model"] = _model(changes["model"], Path.cwd(), config)
     elif purpose == "drive" and own.model is None and config.model is not None:
@@ -172,9 +174,20 @@ def model_for(given: Given, name: str) -> Model:
 
 def _model(name: str, base: Path, config: Config, read: Callable[[Path], bytes] = Path.read_bytes) -> Any:
     """``base_url`` is the server of the project's own model; one of another kind is asked where it is at home."""
-    same = config.model is None or name.partition(":")[0] == config.model.partition(":")[0]
-    url = config.servers.get(name.partition(":")[0]) or (config.base_url if same else None)
-    return build_model(name, base_url=url, options=config.model_options, read=read, base=base)
+    url = server_of(name, config)
+    made = build_model(name, base_url=url, options=config.model_options, read=read, base=base)
+    missing = keyless(name, url)
+    if missing is not None:
+        raise ConfigError(f"The model {name.strip()} can't be asked: {missing}. Nothing was started. Set it.")
+    return made
+
+
+def server_of(name: str, config: Config) -> str | None:
+    """Where the project has this model asked; ``None``: where it is at home."""
+    kind = split(name)[0]
+    servers: Mapping[str, str] = dict(config.servers.items())
+    same = config.model is None or kind == split(config.model)[0]
+    return servers.get(kind) or (config.base_url if same else None)
 
 
 # Loading

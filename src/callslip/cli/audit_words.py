@@ -12,7 +12,9 @@ from callslip.core.result import Status
 
 HEADINGS = ("when", "session", "who", "what", "why, and what came of it")
 
-_BY_RUN = frozenset({"tool_dispatch", "attempt_failed", "call_parked", "approval_requested", "background_started"})
+_BY_RUN = frozenset(
+    {"tool_dispatch", "attempt_failed", "breaker_opened", "call_parked", "approval_requested", "background_started"}
+)
 """What a run does by itself: it is done in the name of whoever the session runs for."""
 _DEEDS = {
     "session_started": "began",
@@ -21,6 +23,7 @@ _DEEDS = {
     "approval_expired": "no answer about",
     "tool_dispatch": "dispatched",
     "attempt_failed": "failed",
+    "breaker_opened": "saw failing",
     "late_outcome": "ended late",
     "call_parked": "parked",
     "background_started": "began a job",
@@ -39,7 +42,7 @@ KINDS = tuple(sorted({*_DEEDS, *_BY_DECISION, "function_response"}))
 """All kinds of entries."""
 STATUSES = (
     *(one.value for one in Status if one is not Status.PENDING_APPROVAL),
-    "failed", "started", "asked to end", "whole", "perhaps not whole",
+    "failed", "started", "asked to end", "whole", "perhaps not whole", "left alone",
 )  # fmt: skip
 """All that an entry's ``status`` may say: of a call, an attempt, a job, an imported log."""
 _COLOURS = {"dispatched": "cyan", "refused": "red", "denied": "red", "failed": "red", "parked": "yellow"}

@@ -17,6 +17,7 @@ from callslip.cli.keys_on_hand import beginner
 from callslip.cli.live import LiveView
 from callslip.cli.options import Given
 from callslip.cli.prompt import on_interrupt
+from callslip.cli.session_name import check_name
 from callslip.errors import UsageError
 
 
@@ -35,11 +36,8 @@ async def chat(given: Given, text: str | None, session: str | None, model: str |
     Where standard input is no terminal each line of it is a message, nobody is asked anything, and the output and the
     exit code are those of `callslip run`.
     """
-    if session is not None and session.startswith("-"):
-        raise UsageError(
-            f"The session id {session!r} begins with a dash, so no command could name it. Nothing was started. "
-            "Choose another."
-        )
+    if session is not None:
+        check_name(session)
     if text is not None and not text.strip():
         raise UsageError("There is nothing to say. Nothing was started. Give a text, or none and type it.")
     typed = on_terminal()

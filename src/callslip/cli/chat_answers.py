@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 import msgspec
 
@@ -15,13 +15,14 @@ from callslip.application import Runtime
 from callslip.cli import look
 from callslip.cli.acting import acting, check_hand
 from callslip.cli.causes import causes
-from callslip.cli.chat_typing import Typing, forget_typed
+from callslip.cli.chat_command import Command
+from callslip.cli.chat_typing import Instead, Typing, forget_typed
 from callslip.cli.deciding import find_question, tell_decision
 from callslip.cli.edit import changed, in_editor
 from callslip.cli.failure import report
 from callslip.cli.json_value import read_value
 from callslip.cli.options import Given
-from callslip.cli.prompt import STAYS_OPEN, Interrupted, confirm
+from callslip.cli.prompt import STAYS_OPEN, Interrupted
 from callslip.cli.question import answers, change_lines, grant_lines, show_question
 from callslip.cli.safe_text import doubts, exact
 from callslip.cli.values import compact, texts_in
@@ -44,6 +45,17 @@ _VERDICTS: dict[str, str] = {"happened": "happened", "did_not_happen": "did not 
 _KINDS_OF_EFFECT = {"none": "nothing", "done": "took effect", "unknown": "unknown"}
 
 
+class Answered(NamedTuple):
+    """What came of asking."""
+
+    goes_on: bool
+    """Whether the session may go on by any of the answers."""
+    left: list[str]
+    """The waits that are left open."""
+    command: Command | None = None
+    """Typed instead of an answer."""
+
+
 class Answering:
     """What is waited for in a chat's session, answered in place."""
 
@@ -54,14 +66,18 @@ class Answering:
         self._warned = False
         """It was said that answers prove nothing."""
 
-    async def answer(self, waits: list[Wait]) -> tuple[bool, list[str]]:
-        """Show each wait and ask for its answer. Whether the session may go on by any of them; and those left open."""
+    async def answer(self, waits: list[Wait]) -> Answered:
+        """Show each wait and ask for its answer.
+
+        Raises:
+            Ended: the system asks the chat to end.
+        """
         said = await causes(self._runtime, waits)
         going_on, left = False, [wait.id for wait in waits]
         if waits and os.environ.get(PASSPHRASE_FILE):
             look.say(f"{look.mark('warn')} {_NOT_HERE}")
             print_waits(self._given, waits, said=said)
-            return False, left
+            return Answered(False, left)
         for wait in waits:
             try:
                 if await self._one(wait, said):
@@ -70,9 +86,12 @@ class Answering:
             except Interrupted:
                 look.say(STAYS_OPEN)
                 break
+            except Instead as typed:
+                look.say(STAYS_OPEN)
+                return Answered(going_on, left, typed.command)
             except CallslipError as error:
                 report(error, as_json=False, debug=self._given.debug)
-        return going_on, left
+        return Answered(going_on, left)
 
     async def _one(self, wait: Wait, said: Mapping[str, str]) -> bool:
         """Whether it was answered, so that the session may go on."""
@@ -80,7 +99,8 @@ class Answering:
             return await self._approval(wait)
         if wait.kind is WaitKind.QUESTION:
             return await self._question(wait)
-        print_waits(self._given, [wait], said=said)
+        answered_here = wait.kind not in {WaitKind.TIME, WaitKind.BACKGROUND}
+        print_waits(self._given, [wait], said=said, here=answered_here)
         match wait.kind:
             case WaitKind.CLIENT:
                 return await self._client(wait)
@@ -113,16 +133,20 @@ class Answering:
         choices = {"yes": "yes", "no": "no"} if shown.whole else {"no": "no"}
         if shown.whole and asked.approvers == 1:
             choices |= {"edit": "edit", "session": "session"}
-        match self._typing.choice("Approve it?", choices):
-            case "yes":
-                return await self._approve(asked)
-            case "no":
-                return await self._deny(asked)
-            case "edit":
-                return await self._edit(asked)
-            case "session":
-                return await self._approve(asked, rule=True)
-        return False
+        while True:
+            match self._typing.choice("Approve it?", choices):
+                case "yes":
+                    return await self._approve(asked)
+                case "no":
+                    return await self._deny(asked)
+                case "edit":
+                    edited = self._edited(asked)
+                    if edited is not None:
+                        return await self._approve_edited(asked, *edited)
+                case "session":
+                    return await self._approve(asked, rule=True)
+                case _:
+                    return False
 
     def _say_elsewhere(self, asked: Question) -> None:
         """It takes a digest, and so a command of its own."""
@@ -136,7 +160,7 @@ class Answering:
         if grant is not None:
             for line in grant_lines(self._given, grant):
                 look.say(line)
-            if not confirm("Approve it, and the rule?", kept=STAYS_OPEN):
+            if not self._typing.confirm("Approve it, and the rule?"):
                 look.say(STAYS_OPEN)
                 return False
         enough = await self._runtime.approvals.approve(
@@ -152,14 +176,22 @@ class Answering:
         tell_decision(self._given, asked, "denied", line=True)
         return True
 
-    async def _edit(self, asked: Question) -> bool:
-        arguments, changes = changed(asked, in_editor(self._given, asked))
+    def _edited(self, asked: Question) -> tuple[dict[str, Any], tuple[str, ...]] | None:
+        """Other arguments, and how they differ; ``None``, which is told, where that came to nothing."""
+        try:
+            with self._typing.reading():
+                return changed(asked, in_editor(self._given, asked))
+        except UsageError as error:
+            report(error, as_json=False, debug=self._given.debug)
+            return None
+
+    async def _approve_edited(self, asked: Question, arguments: dict[str, Any], changes: tuple[str, ...]) -> bool:
         shown = show_question(msgspec.structs.replace(asked, arguments=arguments))
         for line in (*shown.lines, *change_lines(changes)):
             look.say(line)
         if not shown.whole:
             raise UsageError("Not all of it could be shown here. Nothing was written; the question stays open.")
-        if not confirm("Approve it with these arguments?", kept=STAYS_OPEN):
+        if not self._typing.confirm("Approve it with these arguments?"):
             look.say(STAYS_OPEN)
             return False
         enough = await self._runtime.approvals.approve(
@@ -186,10 +218,11 @@ class Answering:
             look.say(f"  {look.paint(str(number), bold=True)}  {exact(choice)}")
         forget_typed()
         also = ", or the number of a choice" if choices else ""
-        said = self._typing.words(f"Your answer{also}; Enter leaves it open:")
-        if not said:
+        while (answer := chosen(self._typing.words(f"Your answer{also}; Enter leaves it open:"), choices)) is None:
+            look.murmur(f"There is no such choice. Give a number from 1 to {len(choices)}, or say it in words.")
+        if not answer:
             return False
-        await self._runtime.answer(wait.id, chosen(said, choices), by=acting(self._runtime, quiet=True))
+        await self._runtime.answer(wait.id, answer, by=acting(self._runtime, quiet=True))
         return self._told(wait, "answered")
 
     async def _client(self, wait: Wait) -> bool:
@@ -234,7 +267,7 @@ class Answering:
     async def _accepted(self, wait: Wait) -> bool:
         check_hand(self._runtime, Role.OPERATOR)
         forget_typed()
-        if not confirm("Accept it?", kept=STAYS_OPEN):
+        if not self._typing.confirm("Accept it?"):
             return False
         if wait.kind is WaitKind.COPY:
             await self._runtime.accept_copy(wait.id, by=acting(self._runtime, quiet=True))
@@ -254,12 +287,15 @@ class Answering:
                 report(error, as_json=False, debug=False)
 
 
-def chosen(said: str, choices: list[str]) -> str:
-    """The answer: a choice by its number, unless the number is itself one of the choices; or the words as they are."""
-    if said in choices or not said.isdecimal():
+def chosen(said: str, choices: list[str]) -> str | None:
+    """The answer: a choice by its number, unless the number is itself one of the choices; or the words as they are.
+
+    ``None``: a number that no choice has, which nobody can have meant as words.
+    """
+    if said in choices or not choices or not said.isdecimal():
         return said
     number = int(said)
-    return choices[number - 1] if 1 <= number <= len(choices) else said
+    return choices[number - 1] if 1 <= number <= len(choices) else None
 
 
 def _choices(asked: Mapping[str, Any]) -> list[str]:

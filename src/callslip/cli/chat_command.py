@@ -14,11 +14,13 @@ COMMANDS = {
     "waits": "Answer what is waited for.",
     "session": "Which session this is, and what is in it.",
     "go": "Go on with what is open: after an error, or an answer from elsewhere.",
-    "stop": "End the turn that is open.",
+    "stop": "End the turn that is open; or take back what was not read yet.",
     "help": "This list.",
     "quit": "Leave; so does Ctrl-D.",
 }
 TAKE_WORDS = frozenset({"model"})
+ONLY_SHOW = frozenset({"model", "tools", "session", "help"})
+"""After these, what was answered before goes on by itself."""
 MORE = "\\"
 """At the end of a line: the message goes on in the next one."""
 

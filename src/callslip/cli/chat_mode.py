@@ -51,7 +51,10 @@ def hint(mode: Mode, kinds: Collection[WaitKind] = ()) -> str:
         case "failed":
             return "Not answered. /go asks again; /model NAME takes another model."
         case "unread":
-            return "Your last words are not read yet: Enter has them read, and what you say next goes along with them."
+            return (
+                "Your last words are not read yet: Enter has them read, and what you say next goes along with them; "
+                "/stop takes them back."
+            )
         case "broken_off":
             return "A run of it has not ended. Enter goes on with it, unless another process still drives it."
     return ""

@@ -26,7 +26,7 @@ async def talk(given: Given, runtime: Runtime, session: str, view: LiveView, fir
     for message in _all(first):
         work = functools.partial(runtime.run, message, session=session)
         try:
-            driven = await drive_once(given, runtime, session, work, view, then)
+            driven = await drive_once(given, runtime, session, work, view, then, said=message)
         except ModelError as error:
             error.add_note(f"then: {then}")
             raise

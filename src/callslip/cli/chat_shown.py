@@ -9,7 +9,7 @@ from callslip.cli import look
 from callslip.cli.chat_command import COMMANDS, TAKE_WORDS
 from callslip.cli.chat_typing import sign
 from callslip.cli.safe_text import one_line
-from callslip.core.shown import visible
+from callslip.core.shown import prose
 from callslip.core.state import SessionState, StepItem, UserItem
 
 _MOST_LINES = 8
@@ -33,7 +33,13 @@ def model_name(runtime: Runtime) -> str:
 
 
 def said_before(state: SessionState) -> None:
-    """The last words of each side, so that whoever comes back knows where they are."""
+    """The last words of each side, so that whoever comes back knows where they are. Those that no request has read
+    yet are the last.
+    """
+    if state.queued:
+        look.say()
+        _quote(f"{click.unstyle(sign())}{state.queued[-1].text}")
+        return
     words = [item for item in state.items if isinstance(item, UserItem)]
     replies = [item for item in state.items if isinstance(item, StepItem) and item.text.strip()]
     if words:
@@ -44,7 +50,7 @@ def said_before(state: SessionState) -> None:
 
 
 def _quote(text: str) -> None:
-    lines = visible(text.strip(), lines=True).split("\n")
+    lines = prose(text.strip()).split("\n")
     for line in lines[:_MOST_LINES]:
         look.say(line, dim=True)
     if len(lines) > _MOST_LINES:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from callslip.application import Runtime
-from callslip.cli.app import application, bare
+from callslip.cli.app import application, bare, server_of
 from callslip.cli.checks import Finding, bad, ok, warn
 from callslip.cli.options import Given
 from callslip.cli.project import Project, find
@@ -15,7 +15,7 @@ from callslip.cli.review import review
 from callslip.config import FILE, Config
 from callslip.errors import CallslipError, ConfigError
 from callslip.gate.catalogue import Catalogue, Part
-from callslip.models import KINDS, NAMES, RECORDED
+from callslip.models import KINDS, NAMES, RECORDED, keyless, split, unbuildable
 from callslip.policies.by_risk import DEFAULTS
 
 _NAMED = 6
@@ -35,8 +35,8 @@ class Application(NamedTuple):
     """… and what its paths are relative to."""
 
 
-def check_application(given: Given) -> Application:
-    """The project's settings, the application behind them, its model, its tools."""
+def check_application(given: Given, model: str | None = None) -> Application:
+    """The project's settings, the application behind them, its model or the one that is named, its tools."""
     try:
         project = find(given)
     except ConfigError as error:
@@ -54,7 +54,7 @@ def check_application(given: Given) -> Application:
         return Application(found, project.state, project.workspace, project.config, project.folder)
     found.append(ok("application", named or f"none: the workspace's tools, by {FILE}"))
     own = runtime.settings
-    found += _model(project, own.model)
+    found += _models(project, own.model, model)
     found += _tools(runtime, project)
     state = project.state if given.state is not None or own.state is None else own.state
     return Application(found, state, own.workspace or project.workspace, project.config, project.folder)
@@ -84,24 +84,39 @@ def _accepted(given: Given, project: Project) -> list[Finding]:
     return [ok("accepted files", f"{count}, as they were accepted in {project.state}")]
 
 
-def _model(project: Project, own: Any) -> list[Finding]:
-    if own is not None:
-        return [ok("model", f"{getattr(own, 'name', type(own).__name__)}, chosen by the application")]
-    name = project.config.model
-    if name is None:
-        return [warn("model", "none: give --model, or `model` in callslip.toml; dispatching needs none")]
-    kind, _, rest = name.partition(":")
-    if kind == "recorded" and not (project.folder / rest).is_file():
-        return [bad("model", f"{name}: there is no such file")]
+def _models(project: Project, own: Any, named: str | None) -> list[Finding]:
+    """The model that answers, and what is there for those of other kinds."""
+    name = named or project.config.model
+    found = _model(project, name) if name is not None else []
+    if named is None and own is not None:
+        found = [ok("model", f"{getattr(own, 'name', type(own).__name__)}, chosen by the application")]
+    if not found:
+        found = [warn("model", "none: give --model, or `model` in callslip.toml; dispatching needs none")]
+    others = [kind for kind in project.config.servers if kind != split(name or "")[0]]
+    return found + [_reached(f"models {kind}", f"{kind}:NAME", project) for kind in others]
+
+
+def _model(project: Project, name: str) -> list[Finding]:
+    kind, rest = split(name)
     if kind == RECORDED and rest:
-        return [ok("model", f"{name}; not asked now")]
-    known = KINDS.get(kind)
-    if known is None or not rest:
-        return [bad("model", f"{name} can't be built; name it {NAMES}")]
-    address = known.address(project.config.servers.get(kind) or project.config.base_url)
-    if address == known.url and known.key() is None:
-        return [bad("model", f"{name}: {' or '.join(known.keys)} is not set, and no base_url names another server")]
-    return [ok("model", f"{name}{'' if address == known.url else f' at {address}'}; not asked now")]
+        there = (project.folder / rest).is_file()
+        return [ok("model", f"{name}; not asked now") if there else bad("model", f"{name}: there is no such file")]
+    if kind not in KINDS or not rest:
+        return [bad("model", f"{unbuildable(name)} Name it {NAMES}.")]
+    return [_reached("model", name, project)]
+
+
+def _reached(subject: str, name: str, project: Project) -> Finding:
+    """Where it would be asked, and whether there is a key."""
+    kind = KINDS[split(name)[0]]
+    url = server_of(name, project.config)
+    missing, address = keyless(name, url), kind.address(url)
+    if missing is not None:
+        return bad(subject, f"{name}: {missing}")
+    where = name if address == kind.url else f"{name} at {address}"
+    if kind.key() is None:
+        return warn(subject, f"{where}, without a key: {' or '.join(kind.keys)} is not set; not asked now")
+    return ok(subject, f"{where}; not asked now")
 
 
 def _tools(runtime: Runtime, project: Project) -> list[Finding]:

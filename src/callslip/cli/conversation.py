@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 import click
@@ -13,16 +14,16 @@ from callslip.cli import chat_shown, chat_typing, look
 from callslip.cli.app import model_for
 from callslip.cli.asking import Watched
 from callslip.cli.chat_answers import Answering
-from callslip.cli.chat_command import Command, read
+from callslip.cli.chat_command import ONLY_SHOW, Command, read
 from callslip.cli.chat_mode import enter_goes_on, hint, mode_of, steers
-from callslip.cli.chat_typing import Typing
+from callslip.cli.chat_typing import Ended, Typing
 from callslip.cli.drive import Driven, drive_once, ending, print_answer
 from callslip.cli.failure import BROKEN, DONE, STOPPED, NothingStarted, report
 from callslip.cli.live import LiveView
 from callslip.cli.options import Given
 from callslip.cli.standing import standing
 from callslip.cli.tools import list_tools
-from callslip.core.shown import visible
+from callslip.core.shown import prose, visible
 from callslip.core.state import SessionState
 from callslip.errors import Busy, ConfigError
 from callslip.models import NAMES
@@ -55,33 +56,38 @@ class Conversation:
 
     async def hold(self, first: str | None) -> int:
         """Talk until they leave; ``first`` is said before anything is typed."""
-        await self._open(first)
-        while self._code is None:
-            message = await self._prompt()
-            if message is None:
-                break
-            try:
-                await self._take(message)
-            except Exception as error:  # noqa: BLE001 - whatever it is, what was said so far stays
-                self._tell(error)
-        chat_shown.leave(await self._state(), self.then)
+        with self._typing.heeding():
+            await self._guarded(self._open(first))
+            while self._code is None and (message := await self._prompt()) is not None:
+                await self._guarded(self._take(message))
+        state = await self._state()
+        with contextlib.suppress(OSError, ValueError):  # the terminal may be what has gone
+            if self._typing.ended:
+                look.say()
+            chat_shown.leave(state, self.then)
         return self._code or DONE
+
+    async def _guarded(self, work: Awaitable[None]) -> None:
+        """Do it; whatever goes wrong with it is told, and what was said so far stays."""
+        try:
+            await work
+        except Ended:
+            self._code = STOPPED
+        except Exception as error:  # noqa: BLE001
+            self._tell(error)
 
     async def _open(self, first: str | None) -> None:
         """Show where it stands, and go on with what a crash broke off."""
         state = await self._state()
         chat_shown.banner(self._runtime, self._session, known=bool(state.seq))
         chat_shown.said_before(state)
-        try:
-            if first is not None:
-                look.say(f"\n{chat_typing.sign()}{visible(first, lines=True)}")
-                await self._say(first)
-            elif mode_of(state) == "broken_off":
-                await self._pick_up()
-            elif mode_of(state) == "waiting":
-                await self._answer_and_go_on()
-        except Exception as error:  # noqa: BLE001
-            self._tell(error)
+        if first is not None:
+            look.say(f"\n{chat_typing.sign()}{prose(first)}")
+            await self._say(first)
+        elif mode_of(state) == "broken_off":
+            await self._pick_up()
+        elif mode_of(state) == "waiting":
+            await self._answer_and_go_on()
 
     async def _pick_up(self) -> None:
         heads = await self._runtime.parts.ledger.heads(self._session)
@@ -93,12 +99,19 @@ class Conversation:
         await self._go_on()
 
     async def _prompt(self) -> str | None:
+        """What they type next; ``None``: they leave, or are gone."""
         state = await self._state()
         said = hint(mode_of(state), [wait.kind for wait in state.waits.values()])
-        look.say()
-        if said:
-            look.hang(f"{look.mark('wait')} ", said)
-        return self._typing.message()
+        try:
+            look.say()
+            if said:
+                look.hang(f"{look.mark('wait')} ", said)
+            return self._typing.message()
+        except Ended:
+            self._code = STOPPED
+        except OSError:  # there is no terminal any more
+            self._code = STOPPED if self._typing.ended else DONE
+        return None
 
     def _tell(self, error: Exception) -> None:
         """An error is told like any command's. The chat goes on, unless nothing may be done in this state folder."""
@@ -132,7 +145,10 @@ class Conversation:
             case "session":
                 chat_shown.about(self._runtime, await self._state())
             case "go":
-                await self._go_on()
+                if mode_of(await self._state()) == "free":
+                    look.say(f"{look.mark('dot')} Nothing is open: there is nothing to go on with.")
+                else:
+                    await self._go_on()
             case "stop":
                 await self._stop()
             case "help":
@@ -157,15 +173,19 @@ class Conversation:
 
     async def _say(self, text: str) -> None:
         state = await self._state()
-        if not steers(state):
-            await self._drive(lambda: self._runtime.run(text, session=self._session))
-            return
-        await self._runtime.send(self._session, text, steer=True)
         try:
+            if not steers(state):
+                await self._drive(lambda: self._runtime.run(text, session=self._session), said=text)
+                return
+            await self._runtime.send(self._session, text, steer=True)
             await self._go_on()
-        except Busy as error:
-            error.add_note("Your words are kept: whoever drives it reads them.")
-            raise
+        except Busy:
+            if not steers(state):  # then nothing was said by it
+                await self._runtime.send(self._session, text, steer=True)
+            look.say(
+                f"{look.mark('dot')} Your words are kept: another process drives the session, and reads them at its "
+                "next step."
+            )
 
     async def _go_on(self) -> None:
         await self._drive(self._resumed)
@@ -175,25 +195,28 @@ class Conversation:
 
     async def _stop(self) -> None:
         if await self._runtime.stop(self._session, reason="in the chat"):
-            await self._go_on()
+            if mode_of(await self._state()) == "free":
+                look.say(f"{look.mark('ok')} Your words are taken back: no model has read them, and none will.")
+            else:
+                await self._go_on()
         else:
             look.say(f"{look.mark('dot')} Nothing is open: there is nothing to stop.")
 
     # Runs
 
-    async def _drive(self, work: _Work) -> None:
+    async def _drive(self, work: _Work, *, said: str | None = None) -> None:
         """Do it, show it, and answer what it comes to wait for, until it needs nothing more or they leave it open."""
         while True:
-            driven = await self._once(work)
+            driven = await self._once(work, said)
             if driven is None or driven.run.status != "waiting" or self._code is not None:
                 return
             if not await self._answer():
                 return
-            work = self._resumed
+            work, said = self._resumed, None
 
-    async def _once(self, work: _Work) -> Driven | None:
+    async def _once(self, work: _Work, said: str | None) -> Driven | None:
         try:
-            driven = await drive_once(self._given, self._runtime, self._session, work, self._view, self.then)
+            driven = await drive_once(self._given, self._runtime, self._session, work, self._view, self.then, said=said)
         except NothingStarted:
             look.say("Interrupted. Nothing was started, and nothing was said.")
             return None
@@ -219,9 +242,12 @@ class Conversation:
     async def _answer(self) -> bool:
         """Ask about what is waited for and was not left open before. Whether the session can go on by an answer."""
         waits = [wait for wait in await self._runtime.waits(self._session) if wait.id not in self._left]
-        can_go_on, left = await self._answering.answer(waits)
-        self._left.update(left)
-        return can_go_on
+        answered = await self._answering.answer(waits)
+        self._left.update(answered.left)
+        if answered.command is None:
+            return answered.goes_on
+        await self._obey(answered.command)
+        return answered.goes_on and answered.command.name in ONLY_SHOW
 
     async def _answer_and_go_on(self) -> None:
         if await self._answer():

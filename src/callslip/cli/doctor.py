@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import click
+
 from callslip.cli import look
 from callslip.cli.checks_of_app import check_application
 from callslip.cli.checks_of_audit import check_audit
@@ -17,14 +19,15 @@ from callslip.cli.safe_text import one_line
 
 
 @command
-async def doctor(given: Given) -> int:
+@click.option("--model", metavar="NAME", help="Look whether this one could be asked, instead of the project's.")
+async def doctor(given: Given, model: str | None) -> int:
     """Check Python, SQLite, the project, its state folder, log and audit, who may answer, who is told, the model's
     settings, and each tool's registration.
 
     Changes nothing and asks nothing of any network. Exit code 1 if something is wrong.
     """
     found = check_system()
-    application = check_application(given)
+    application = check_application(given, model)
     found += application.findings
     if application.state is not None:
         found += await check_state(application.state, application.workspace)

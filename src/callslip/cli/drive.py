@@ -22,8 +22,9 @@ from callslip.cli.document import print_document, wait_document
 from callslip.cli.failure import INTERRUPTED, RUN_CODES, NothingStarted, flush
 from callslip.cli.live import LiveView, both
 from callslip.cli.options import Given
+from callslip.cli.spent import spent_document
 from callslip.cli.waiting import print_waits
-from callslip.core.shown import visible
+from callslip.core.shown import prose, visible
 from callslip.errors import ModelError
 from callslip.runtime.live import guarded, ignore
 
@@ -59,17 +60,19 @@ async def drive(
     *,
     model: str | None = None,
     announce: bool = False,
+    said: str | None = None,
 ) -> int:
     """Do the work on the session and tell how it ended.
 
-    ``model`` was named on the command line; ``announce`` tells the session's name once there is such a session.
+    ``model`` was named on the command line; ``announce`` tells the session's name once there is such a session;
+    ``said`` is what the work says to it.
     """
     view = LiveView(as_json=given.as_json, announce=session if announce else "")
     then = given.command("resume", session, *(("--model", model) if model is not None else ()))
     show_on(view, runtime)
     async with runtime:
         try:
-            driven = await drive_once(given, runtime, session, work, view, then)
+            driven = await drive_once(given, runtime, session, work, view, then, said=said)
         except ModelError as error:
             error.add_note(f"then: {then}")
             raise
@@ -93,20 +96,24 @@ async def drive_once(
     work: Callable[[], Coroutine[Any, Any, Run]],
     view: LiveView,
     then: str,
+    *,
+    said: str | None = None,
 ) -> Driven:
     """Do the work on the session of an open runtime, in the view; on Ctrl-C let it come to its next boundary.
+
+    ``said``: what the work itself says to the session, which need not be shown.
 
     Raises:
         NothingStarted: Ctrl-C before it began. ModelError, Busy and whatever else the work raises.
     """
-    view.begin(await runtime.state(session))
+    view.begin(await runtime.state(session), said=said)
     began = time.monotonic()
     task = asyncio.ensure_future(work())
 
     def first() -> None:
         if view.running:
             runtime.pause(session)
-            _say_stopping(given, view)
+            _say_stopping(given, view, heard[0])
         elif not view.began:
             task.cancel()
 
@@ -168,11 +175,17 @@ def interrupts(first: Callable[[], None], left: Callable[[], None]) -> Iterator[
         early.give_back()
 
 
-def _say_stopping(given: Given, view: LiveView) -> None:
+def _say_stopping(given: Given, view: LiveView, number: int) -> None:
     calls = view.in_flight
     what = f"{', '.join(calls)} settle{'s' if len(calls) == 1 else ''} first" if calls else "nothing is in flight"
-    if not given.as_json:
-        view.line("warn", "", "stopping", f"{what}; press Ctrl-C again to leave at once")
+    if given.as_json:
+        return
+    if number != signal.SIGINT:
+        view.line("warn", "", "stopping", what)
+        return
+    if sys.stdin.isatty():
+        view.echoed()
+    view.line("warn", "", "stopping", f"{what}; press Ctrl-C again to leave at once")
 
 
 def _say_left(view: LiveView, then: str) -> None:
@@ -198,7 +211,10 @@ def _tell(given: Given, view: LiveView, run: Run, told: Told) -> None:
     if given.as_json:
         waits = [wait_document(wait, told.said) for wait in run.waits]
         ended = {"type": "ended", "session": run.session, "status": run.status, "text": run.text}
-        print_document({**ended, "reason": run.reason, "waits": waits}, line=True)
+        print_document(
+            {**ended, "reason": run.reason, "limit": run.limit, "waits": waits, "spent": spent_document(run.spent)},
+            line=True,
+        )
         return
     try:
         print_answer(view, run)
@@ -214,7 +230,7 @@ def print_answer(view: LiveView, run: Run) -> None:
     if run.status == "finished" and (not answers or answers[-1] != run.text):
         answers = [*answers, run.text]  # it had its end before
     for answer in answers:
-        click.echo(visible(answer, lines=True))
+        click.echo(prose(answer))
 
 
 def _one_place() -> bool:

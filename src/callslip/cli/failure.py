@@ -90,7 +90,7 @@ def _tell(error: BaseException, *, as_json: bool, debug: bool) -> None:
     if debug:
         click.echo("".join(visible(line, lines=True) for line in traceback.format_exception(error)), err=True, nl=False)
     if as_json:
-        click.echo(json.dumps({"error": _described(error)}))
+        click.echo(json.dumps({"error": described(error)}))
         return
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         click.echo(error.format_message(), err=True)
@@ -105,7 +105,8 @@ def _bold(text: str) -> str:
     return text if "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb" else click.style(text, bold=True)
 
 
-def _described(error: BaseException) -> dict[str, object]:
+def described(error: BaseException) -> dict[str, object]:
+    """The error in JSON: its code, layer and sentence."""
     if isinstance(error, CallslipError):
         retryable = bool(getattr(error, "can_retry", error.retryable))
         return {"code": error.code, "message": str(error), "layer": error.layer, "retryable": retryable}

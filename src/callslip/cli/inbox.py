@@ -13,7 +13,7 @@ from callslip.cli.app import runtime_for
 from callslip.cli.causes import causes
 from callslip.cli.command import command
 from callslip.cli.document import print_document, wait_document
-from callslip.cli.failure import DONE, exit_code, report
+from callslip.cli.failure import DONE, described, exit_code, report
 from callslip.cli.options import Given
 from callslip.cli.question import MOST_LINES, answers, question_document, show_question
 from callslip.cli.waiting import print_waits
@@ -104,5 +104,5 @@ def _print_json(
     documents: list[dict[str, Any]] = [
         question_document(given, asked[one.id]) if one.id in asked else wait_document(one, said) for one in shown
     ]
-    errors = [{"code": one.code, "message": str(one)} for one in broken]
+    errors = [described(one) for one in broken]
     print_document(documents[0] if single and documents else {"waits": documents, "errors": errors})

@@ -19,6 +19,7 @@ from callslip.cli import look, wording
 from callslip.cli.document import print_document
 from callslip.cli.moments import clock, span
 from callslip.cli.safe_text import one_line
+from callslip.core import canon
 from callslip.core.call import CallState
 from callslip.core.event import Record
 from callslip.core.events.approval_decided import ApprovalDecided
@@ -27,23 +28,39 @@ from callslip.core.events.approval_requested import ApprovalRequested
 from callslip.core.events.attempt_failed import AttemptFailed
 from callslip.core.events.background_polled import BackgroundPolled
 from callslip.core.events.background_started import BackgroundStarted
+from callslip.core.events.breaker_opened import BreakerOpened
 from callslip.core.events.call_parked import CallParked
 from callslip.core.events.call_resolved import CallResolved
 from callslip.core.events.function_call import FunctionCall
 from callslip.core.events.function_response import FunctionResponse
 from callslip.core.events.late_outcome import LateOutcome
+from callslip.core.events.model_failed import ModelFailed
 from callslip.core.events.model_replied import ModelReplied
 from callslip.core.events.revert_started import RevertStarted
 from callslip.core.events.run_ended import RunEnded
 from callslip.core.events.run_started import RunStarted
 from callslip.core.events.stop_requested import StopRequested
 from callslip.core.events.tool_dispatch import ToolDispatch
+from callslip.core.events.user_message import UserMessage
 from callslip.core.payload import Payload
-from callslip.core.shown import visible
+from callslip.core.shown import Prose, prose, visible
 from callslip.core.state import SessionState
-from callslip.runtime.live import Live, ModelText, Partial, Progress, Recorded, Waiting, Watch
+from callslip.runtime.live import (
+    Asking,
+    Executing,
+    Live,
+    ModelText,
+    Partial,
+    Progress,
+    Recorded,
+    TakenOver,
+    Waiting,
+    Watch,
+)
 
 _KINDS = {ModelText: "text", Progress: "progress", Partial: "partial", Waiting: "waiting"}
+_WHOLE = frozenset({"bad", "wait", "warn"})
+"""Marks of lines of which nothing is cut, however narrow the terminal is: what went wrong, and what is waited for."""
 _NAME = 16
 _DEED = 10
 _LATE = 5
@@ -64,6 +81,8 @@ class LiveView:
         self.answers: list[str] = []
         self._announce = announce
         """A session made for this run, to be named once there is one."""
+        self._own: str | None = None
+        """What this run says to the session itself."""
         self._told_asking = False
         self._json = as_json
         self._open: dict[str, int] = {}
@@ -74,6 +93,8 @@ class LiveView:
         """Questions that are told once the run does something beside them. At its end they are told as waits."""
         self._progress = look.Progress()
         self._mid_line = False
+        self._prose = Prose()
+        """The words that stream."""
         self._lock = threading.RLock()
 
     @property
@@ -85,8 +106,12 @@ class LiveView:
         payload = self._proposed.get(call_id or "")
         return payload is not None and payload.inline and payload.value() == arguments
 
-    def begin(self, state: SessionState) -> None:
-        """Make ready for a run, the first or another; learn of the calls that were open before it."""
+    def begin(self, state: SessionState, *, said: str | None = None) -> None:
+        """Make ready for a run, the first or another; learn of the calls that were open before it.
+
+        ``said``: words that the run itself says, and which are not shown.
+        """
+        self._own = None if said is None else canon.scrub(said)
         self.running = self.began = self.streamed = self._told_asking = False
         self.answers, self._asks = [], []
         self._open.clear()
@@ -98,6 +123,8 @@ class LiveView:
         self._names[call.call.call_id] = call.call.tool
 
     def __call__(self, event: Live) -> None:
+        if isinstance(event, TakenOver | Asking | Executing):
+            return
         with self._lock:
             took = None
             if isinstance(event, Recorded):
@@ -132,8 +159,10 @@ class LiveView:
             self._proposed[event.call_id] = event.arguments
         elif isinstance(event, FunctionResponse):
             self._proposed.pop(event.call_id, None)
+        elif isinstance(event, ModelFailed):
+            self.streamed = self._told_asking = False  # what was shown of it is void
         elif isinstance(event, ModelReplied):
-            self.streamed = self.streamed and not event.calls
+            self.streamed = self.streamed and not event.calls and event.finish not in wording.CUT
             self._told_asking = False
             if event.finish == "stop" and not event.calls:
                 self.answers.append(event.text)
@@ -164,13 +193,13 @@ class LiveView:
         elif isinstance(event, Waiting):
             until = "" if event.until is None else f" until {clock(event.until)}"
             self._line("dot", "", "waiting", f"{event.reason}{until}")
-        else:
+        elif isinstance(event, Recorded):
             self._print_record(event.record, took)
 
     def _stream(self, text: str) -> None:
         self._progress.clear()
         to_stdout = sys.stdout.isatty()
-        click.echo(visible(text, lines=True), nl=False, err=not to_stdout)
+        click.echo(self._prose.feed(text), nl=False, err=not to_stdout)
         self._mid_line = not text.endswith("\n")
         self.streamed = True
 
@@ -179,6 +208,8 @@ class LiveView:
         match event:
             case RunStarted() if event.parent_ended not in {"first", "released"}:
                 self._line("warn", "", "resumed", wording.run_began(event))
+            case ModelReplied() if event.finish in wording.CUT:
+                self._line("warn", "", "cut", wording.cut(event))
             case ModelReplied() if event.calls and event.text and not self._mid_line:
                 self._text(event.text)
             case FunctionCall():
@@ -186,20 +217,27 @@ class LiveView:
             case ToolDispatch():
                 self._line("next", event.tool, "dispatched", wording.dispatched(event))
             case FunctionResponse():
-                deed = "settled" if event.lane == "settled" else "refused"
+                deed = wording.settled_deed(event)
                 detail = wording.settled(event, took)
+                if event.fallback is not None:
+                    detail += f"; {wording.fallback(event.fallback)}"
                 said = f"{detail}: {event.error_message}" if event.error_message else detail
                 own = wording.own_words(event)
                 said += f" ({own})" if own else ""
                 self._line(wording.settled_mark(event), self._names.get(event.call_id, ""), deed, said)
+            case BreakerOpened():
+                self._line("bad", event.tool, "left alone", wording.left_alone(event))
+            case AttemptFailed():
+                name = self._names.get(event.call_id, "")
+                self._line("warn", name, "failed", wording.attempt_failed(event, record.at))
+            case ModelFailed():
+                self._line("warn", "", "no answer", wording.model_failed(event, record.at))
             case _:
                 self._print_rare(event)
 
     def _print_rare(self, event: Any) -> None:
         name = self._names.get(getattr(event, "call_id", ""), "")
         match event:
-            case AttemptFailed():
-                self._line("warn", name, "failed", wording.attempt_failed(event))
             case ApprovalRequested():
                 self._ask(event)
             case ApprovalDecided():
@@ -219,10 +257,19 @@ class LiveView:
                 self._line("dot", name, "resolved", f"{event.verdict} by {event.actor}: {event.reason}")
             case LateOutcome():
                 self._line("warn", name, "late", f"attempt {event.attempt} came to its end after all")
-            case StopRequested():
-                self._line("warn", "", "stop", f"asked by {event.actor} {event.reason}".rstrip())
+            case UserMessage() | StopRequested():
+                self._print_request(event)
             case _:
                 return
+
+    def _print_request(self, event: UserMessage | StopRequested) -> None:
+        """What somebody else, or another window, wants of the run."""
+        if isinstance(event, StopRequested):
+            self._line("warn", "", "stop", f"asked by {event.actor} {event.reason}".rstrip())
+        elif event.text == self._own:
+            self._own = None
+        else:
+            self._line("dot", "", "said", f"by {event.author or 'somebody'}: {event.text}")
 
     def _time(self, record: Record) -> int | None:
         """Note a dispatch; at its end, how long it was out."""
@@ -251,6 +298,9 @@ class LiveView:
             self._line("wait", name, "asks", detail)
 
     def _line(self, mark: str, name: str, deed: str, detail: str) -> None:
+        if mark in _WHOLE:
+            self._whole_line(mark, name, deed, detail)
+            return
         head = self._head(mark, name, deed)
         columns = look.columns()
         room = None if columns is None else columns - _NAME - _DEED - 5
@@ -267,14 +317,19 @@ class LiveView:
     def _text(self, text: str) -> None:
         """Words of the model that are not the answer."""
         self._end_line()
-        look.aside(visible(text, lines=True))
+        look.aside(prose(text))
 
     def _end_line(self) -> None:
         """Leave a line that was begun."""
         self._progress.clear()
         if self._mid_line:
-            click.echo(err=not sys.stdout.isatty())
+            click.echo(self._prose.end(), err=not sys.stdout.isatty())
             self._mid_line = False
+
+    def echoed(self) -> None:
+        """The terminal has shown ``^C`` where the next line was to begin."""
+        with self._lock:
+            self._mid_line = True
 
     def asking(self, model: str, seconds: int) -> None:
         """The model has been asked for that long and has said nothing yet."""

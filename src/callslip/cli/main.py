@@ -38,6 +38,9 @@ SECTIONS = {
         "sessions": "List the sessions.",
         "show": "Show a session's timeline.",
         "verify": "Check that the log is what was written.",
+        "resources": "Say who holds what, and who waits for it.",
+        "breakers": "Say which tools are left alone, and have them called again.",
+        "stats": "Say how well tools and models do, and why they fail.",
         "audit": "Say who did what, when and why, and check that nobody changed it.",
     },
     "Answer": {

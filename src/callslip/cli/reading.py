@@ -8,6 +8,8 @@ import os
 
 from callslip import build
 from callslip.application import Runtime
+from callslip.authorities.memory import MemoryAuthority
+from callslip.authorities.resources import Resources
 from callslip.blobs.files import FileBlobs
 from callslip.blobs.key_files import KeyFiles
 from callslip.blobs.sealed import SealedBlobs
@@ -62,7 +64,10 @@ def _to_read(settings: build.Settings, error: Exception) -> Parts:
         policy=RiskPolicy(),
         key=b"",
         trust=FileTrust(folder, clock=SystemClock()),
+        authority=MemoryAuthority(),
+        claim=Resources(None).claim,
         limits=settings.limits,
+        budgets=settings.budgets,
     )
 
 

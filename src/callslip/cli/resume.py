@@ -12,7 +12,7 @@ from callslip.cli.options import Given
 
 @driving_command
 @click.argument("session")
-@click.option("--model", metavar="NAME", help="Instead of the project's: openai:NAME or recorded:FILE.")
+@click.option("--model", metavar="NAME", help="Instead of the project's: PROVIDER:NAME or recorded:FILE.")
 @click.option("--stream/--no-stream", default=None, help="Show the model's words as they come.")
 async def resume(given: Given, session: str, model: str | None, stream: bool | None) -> int:
     """Go on with SESSION: settle what a crash, a stop or a wait left open, then its turn.

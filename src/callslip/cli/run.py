@@ -13,13 +13,14 @@ from callslip.cli.command import driving_command
 from callslip.cli.drive import drive
 from callslip.cli.keys_on_hand import beginner
 from callslip.cli.options import Given
+from callslip.cli.session_name import check_name
 from callslip.errors import UsageError
 
 
 @driving_command
 @click.argument("text")
 @click.option("--session", metavar="ID", help="The session to go on with; made if new. Default: a new one.")
-@click.option("--model", metavar="NAME", help="Instead of the project's: openai:NAME or recorded:FILE.")
+@click.option("--model", metavar="NAME", help="Instead of the project's: PROVIDER:NAME or recorded:FILE.")
 @click.option("--stream/--no-stream", default=None, help="Show the model's words as they come.")
 async def run(given: Given, text: str, session: str | None, model: str | None, stream: bool | None) -> int:
     """Say TEXT to a session (- reads it from standard input), and drive it until it answers, waits or is stopped.
@@ -37,15 +38,12 @@ async def run(given: Given, text: str, session: str | None, model: str | None, s
         raise UsageError(
             "There is nothing to say. Nothing was started. Give a text, or - and a text on standard input."
         )
-    if session is not None and session.startswith("-"):
-        raise UsageError(
-            f"The session id {session!r} begins with a dash, so no command could name it. Nothing was started. "
-            "Choose another."
-        )
+    if session is not None:
+        check_name(session)
     runtime = runtime_for(given, "drive", model=model, stream=stream)
     identity = beginner(runtime.settings.state, runtime.settings.workspace)
     if identity is not None:
         runtime.configure(identity=identity)
     name = session if session is not None else f"s-{secrets.token_hex(5)}"
     work = functools.partial(runtime.run, text, session=name)
-    return await drive(given, runtime, name, work, model=model, announce=session is None)
+    return await drive(given, runtime, name, work, model=model, announce=session is None, said=text)

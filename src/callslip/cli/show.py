@@ -16,12 +16,14 @@ from callslip.cli.app import runtime_for
 from callslip.cli.causes import causes
 from callslip.cli.command import command
 from callslip.cli.document import head_document, print_document, wait_document
-from callslip.cli.failure import exit_code, report
+from callslip.cli.failure import described, exit_code, report
 from callslip.cli.options import Given
 from callslip.cli.safe_text import one_line
+from callslip.cli.spent import say_spent, spent_document
 from callslip.cli.standing import standing
 from callslip.cli.timeline import Line, Timeline
 from callslip.cli.waiting import print_waits
+from callslip.core.budget import Use
 from callslip.core.event import Stored
 from callslip.core.events.blob_erased import BlobErased
 from callslip.core.payload import SEALED, Payload
@@ -91,6 +93,14 @@ async def _waits(runtime: Runtime, session: str) -> list[Wait]:
         return []
 
 
+async def _spent(runtime: Runtime, session: str) -> tuple[Use, ...]:
+    """What was used; nothing where the log can't be folded."""
+    try:
+        return await runtime.spent(session)
+    except CallslipError:
+        return ()
+
+
 async def _show_json(runtime: Runtime, head: Head, given: Given) -> int:
     listed: list[dict[str, Any]] = []
     broken: LogBroken | None = None
@@ -106,9 +116,10 @@ async def _show_json(runtime: Runtime, head: Head, given: Given) -> int:
         **head_document(head, standing(head, runtime.parts.owners)),
         "records": listed,
         "waits": [wait_document(wait, said) for wait in waits],
+        "spent": spent_document(await _spent(runtime, head.session)),
     }
     if broken is not None:
-        document["error"] = {"code": broken.code, "message": str(broken), "seq": broken.seq}
+        document["error"] = {**described(broken), "seq": broken.seq}
     print_document(document)
     return 0 if broken is None else exit_code(broken)
 
@@ -139,6 +150,7 @@ async def _show_lines(runtime: Runtime, head: Head, given: Given, *, payloads: b
         f"{timeline.refused} refused, {timeline.parked} parked",
         dim=True,
     )
+    say_spent(await _spent(runtime, head.session))
     waits = await _waits(runtime, head.session)
     print_waits(given, waits, said=await causes(runtime, waits))
     return code

@@ -19,6 +19,7 @@ async def stop(given: Given, session: str, reason: str) -> None:
     """Ask SESSION to stop, in whatever process it is driven.
 
     Calls that have not been dispatched are closed; those that run are told to end, and what they did is recorded.
+    Where nothing is open but messages that nobody has read, these are taken back.
     """
     async with runtime_for(given, "say") as runtime:
         asked = await runtime.stop(session, reason=reason)

@@ -20,11 +20,13 @@ from callslip.core.events.attempt_failed import AttemptFailed
 from callslip.core.events.background_polled import BackgroundPolled
 from callslip.core.events.background_started import BackgroundStarted
 from callslip.core.events.blob_erased import BlobErased
+from callslip.core.events.breaker_opened import BreakerOpened
 from callslip.core.events.call_parked import CallParked
 from callslip.core.events.call_resolved import CallResolved
 from callslip.core.events.function_call import FunctionCall
 from callslip.core.events.function_response import FunctionResponse
 from callslip.core.events.late_outcome import LateOutcome
+from callslip.core.events.model_failed import ModelFailed
 from callslip.core.events.model_replied import ModelReplied
 from callslip.core.events.model_requested import ModelRequested
 from callslip.core.events.revert_started import RevertStarted
@@ -126,6 +128,10 @@ class Timeline:
             mark="dot", subject=event.reply_model or "model", deed="replied", detail=what + tokens, text=event.text
         )
 
+    def _model_failed(self, event: ModelFailed, stored: Stored) -> Line:
+        detail = f"step {event.step}, {wording.model_failed(event, stored.record.at)}"
+        return Line(mark="warn", subject=event.model, deed="failed", detail=detail)
+
     def _function_call(self, event: FunctionCall, stored: Stored) -> Line:
         self.calls += 1
         self._calls[event.call_id] = _Times(tool=event.tool, proposed=stored.record.at)
@@ -184,7 +190,7 @@ class Timeline:
         took = f", after {span(stored.record.at - times.dispatched)}" if times and times.dispatched else ""
         if times is not None:
             times.failed = wording.last_line(event.internal)
-        detail = wording.attempt_failed(event) + took
+        detail = wording.attempt_failed(event, stored.record.at) + took
         return Line(
             mark="warn", subject=self._subject(event.call_id), deed="failed", detail=detail, internal=event.internal
         )
@@ -203,11 +209,14 @@ class Timeline:
         times = self._calls.get(event.call_id)
         since = stored.record.at - times.dispatched if times is not None and times.dispatched is not None else None
         refused = event.lane == "refused"
-        self.refused += refused
-        self.settled += not refused
+        deed = wording.settled_deed(event)
+        self.refused += deed == "refused"
+        self.settled += deed != "refused"
         parts = [wording.settled(event, None if refused or event.resolved else since)]
         if event.resolved is not None:
             parts.append(f"by the verdict in record {event.resolved}")
+        if event.fallback is not None:
+            parts.append(wording.fallback(event.fallback))
         if event.error_message:
             parts.append(event.error_message)
         own = wording.own_words(event)
@@ -217,11 +226,14 @@ class Timeline:
         return Line(
             mark=wording.settled_mark(event),
             subject=self._subject(event.call_id),
-            deed="refused" if refused else "settled",
+            deed=deed,
             detail="; ".join(parts),
             payloads=tuple((name, payload) for name, payload in shown if payload is not None),
             internal=event.internal,
         )
+
+    def _breaker_opened(self, event: BreakerOpened, stored: Stored) -> Line:
+        return Line(mark="bad", subject=event.tool, deed="left alone", detail=wording.left_alone(event))
 
     def _late_outcome(self, event: LateOutcome, stored: Stored) -> Line:
         how = "succeeded" if event.ok else f"failed: {wording.last_line(event.internal)}"
@@ -275,7 +287,8 @@ class Timeline:
 
     def _stop_requested(self, event: StopRequested, stored: Stored) -> Line:
         why = f": {event.reason}" if event.reason else ""
-        return Line(mark="warn", subject="", deed="stop", detail=f"asked by {event.actor}{why}")
+        what = "; what was not read is taken back" if event.unread else ""
+        return Line(mark="warn", subject="", deed="stop", detail=f"asked by {event.actor}{why}{what}")
 
     def _session_sealed(self, event: SessionSealed, stored: Stored) -> Line:
         where = f", to go to {event.destination}" if event.destination else ""

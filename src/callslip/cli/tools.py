@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -9,19 +10,23 @@ from typing import Any
 import click
 import msgspec
 
+from callslip.application import Runtime
 from callslip.cli import look
 from callslip.cli.app import runtime_for
 from callslip.cli.command import command
 from callslip.cli.document import print_document
 from callslip.cli.options import Given
+from callslip.cli.reading import Reader
 from callslip.cli.safe_text import one_line, visible_json
 from callslip.cli.tools_sent import tools_sent
+from callslip.core.advice import OFTEN, Faults, advice
 from callslip.core.shown import visible
 from callslip.core.tool import ToolSpec
-from callslip.errors import NotFound, UsageError
+from callslip.errors import LogBroken, NotFound, UsageError
 from callslip.gate.catalogue import Catalogue, Entry
 from callslip.schema.lint import LintInput, LintWarning, lint
 
+_PAGE = 2_000
 _RISKS = {"read": "green", "write": "yellow", "dangerous": "red"}
 
 
@@ -29,14 +34,15 @@ _RISKS = {"read": "green", "write": "yellow", "dangerous": "red"}
 @click.argument("name", required=False)
 @click.option("--lint", "advice", is_flag=True, help="Say what makes models choose or fill the tools wrongly.")
 @click.option("--model", metavar="MODEL", help="As this one is told of them: anthropic:NAME, openai:NAME, ….")
-def tools(given: Given, name: str | None, advice: bool, model: str | None) -> None:
+async def tools(given: Given, name: str | None, advice: bool, model: str | None) -> None:
     """List the bound tools; with NAME, show one as it is declared and as the model sees it.
 
     Names that a provider refuses go by an alias, and schemas by the form it takes. --model shows both.
     """
     if advice and (name is not None or model is not None):
         raise UsageError("Give --lint alone, without a NAME or --model.")
-    catalogue = runtime_for(given, "tools").catalogue
+    runtime = runtime_for(given, "tools")
+    catalogue = runtime.catalogue
     if name is not None and name not in catalogue:
         raise NotFound(f"No tool {name!r} is bound. Bound are: {', '.join(catalogue) or 'none'}.")
     if model is not None:
@@ -44,7 +50,7 @@ def tools(given: Given, name: str | None, advice: bool, model: str | None) -> No
     elif name is not None:
         _show(given, catalogue[name])
     elif advice:
-        _advise(given, catalogue)
+        _advise(given, catalogue, await _learned(runtime))
     else:
         list_tools(given, catalogue)
 
@@ -127,11 +133,27 @@ def _pretty(schema: dict[str, Any]) -> str:
     return visible_json(json.dumps(schema, ensure_ascii=False, indent=2))
 
 
-def _advise(given: Given, catalogue: Catalogue) -> None:
+async def _learned(runtime: Runtime) -> list[LintWarning]:
+    """What models often got wrong of the bound tools, in the sessions there are; the most frequent first."""
+    if runtime.settings.state is None:
+        return []
+    bound, faults = runtime.catalogue, Faults()
+    async with Reader(runtime.settings) as reader:
+        ledger = reader.parts.ledger
+        for head in await ledger.heads():
+            faults.begin()
+            with contextlib.suppress(LogBroken):  # `callslip verify` is for that
+                for after in range(0, head.seq, _PAGE):
+                    faults.take(await ledger.read(head.session, after=after, limit=_PAGE))
+    found = [(count, fault) for fault, count in faults.counts.items() if count >= OFTEN and fault.tool in bound]
+    found.sort(key=lambda one: (-one[0], one[1]))
+    return [LintWarning(code="often_wrong", tool=one.tool, message=advice(one, count)) for count, one in found]
+
+
+def _advise(given: Given, catalogue: Catalogue, learned: Sequence[LintWarning]) -> None:
     views = [entry.view for entry in catalogue.values() if visibility(entry.executor.spec) == "shown"]
-    warnings: Sequence[LintWarning] = lint(
-        [LintInput(name=view.name, description=view.description, input_schema=view.input_schema) for view in views]
-    )
+    inputs = [LintInput(name=view.name, description=view.description, input_schema=view.input_schema) for view in views]
+    warnings: Sequence[LintWarning] = [*lint(inputs), *learned]
     if given.as_json:
         print_document({"warnings": [msgspec.structs.asdict(warning) for warning in warnings]})
         return

@@ -57,7 +57,9 @@ def _list(sent: Sequence[tuple[str, OfferedTool]]) -> None:
         )
         for tool, one in sent
     ]
-    look.table(("tool", "sent as", "strict", "what its schema can't say there"), rows)
+    headings = ("tool", "sent as", "strict", "what its schema can't say there")
+    most = len(headings) if any(row[-1] for row in rows) else len(headings) - 1
+    look.table(headings[:most], [row[:most] for row in rows])
 
 
 def _show(tool: str, one: OfferedTool) -> None:

@@ -13,11 +13,18 @@ from callslip.core.wait import Wait, WaitKind
 
 
 def print_waits(
-    given: Given, waits: Sequence[Wait], *, said: Mapping[str, str], say: bool = True, shown: Collection[str] = ()
+    given: Given,
+    waits: Sequence[Wait],
+    *,
+    said: Mapping[str, str],
+    say: bool = True,
+    shown: Collection[str] = (),
+    here: bool = False,
 ) -> None:
     """Each wait: what it is, why, what its call said (``said``), since when, and how it is answered.
 
-    ``say=False`` puts it on standard error. ``shown``: waits whose arguments stand just above.
+    ``say=False`` puts it on standard error. ``shown``: waits whose arguments stand just above. ``here``: they are
+    answered where they stand, so no command is named.
     """
     line = look.say if say else look.murmur
     for wait in waits:
@@ -34,7 +41,8 @@ def print_waits(
         for change in wait.again:
             look.hang("  asked again: ", change, to=line)
         line(f"  {one_line(wait.session)}, {moments.age(wait.opened_at)}{_beside(wait)}", dim=True)
-        line("  " + answer(given, wait.kind, wait.id, wait.session))
+        if not here:
+            line("  " + answer(given, wait.kind, wait.id, wait.session))
 
 
 def _print_question(line: Callable[[str], None], arguments: Mapping[str, Any]) -> None:

@@ -9,7 +9,7 @@ from callslip.cli.app import runtime_for
 from callslip.cli.causes import causes
 from callslip.cli.command import command
 from callslip.cli.document import print_document, wait_document
-from callslip.cli.failure import exit_code, report
+from callslip.cli.failure import described, exit_code, report
 from callslip.cli.options import Given
 from callslip.cli.waiting import print_waits
 from callslip.core.wait import Wait
@@ -35,7 +35,7 @@ async def waits(given: Given, session: str | None) -> int:
     found.sort(key=lambda wait: wait.opened_at)
     code = max((exit_code(one) for one in broken), default=0)
     if given.as_json:
-        errors = [{"code": one.code, "message": str(one)} for one in broken]
+        errors = [described(one) for one in broken]
         print_document({"waits": [wait_document(wait, said) for wait in found], "errors": errors})
         return code
     if found:

@@ -8,9 +8,13 @@ from callslip.core.events.approval_decided import ApprovalDecided
 from callslip.core.events.approval_requested import ApprovalRequested
 from callslip.core.events.attempt_failed import AttemptFailed
 from callslip.core.events.background_polled import BackgroundPolled
+from callslip.core.events.breaker_opened import BreakerOpened
 from callslip.core.events.function_response import FunctionResponse
+from callslip.core.events.model_failed import ModelFailed
+from callslip.core.events.model_replied import ModelReplied
 from callslip.core.events.run_started import RunStarted
 from callslip.core.events.tool_dispatch import ToolDispatch
+from callslip.core.instead import CACHE, Fallback
 from callslip.core.result import Effect, Status
 
 _ENDED = {
@@ -22,6 +26,12 @@ _ENDED = {
     "still_running": "taken over after a crash: the owner before has ended, but something it started still runs",
 }
 
+CUT = {
+    "cut": "the stream broke in the middle of the reply",
+    "length": "the reply grew too long and was cut",
+    "filtered": "the provider withheld the rest of the reply",
+}
+"""Ends of a reply of which nothing is executed, and that is asked for again."""
 _MOST = 300
 
 
@@ -32,10 +42,17 @@ def dispatched(event: ToolDispatch) -> str:
         parts.append("asked of the user" if event.asks_user else "run by its client")
     if event.background:
         parts.append("in the background")
+    if event.instead is not None:
+        parts.append(f"in the place of {event.instead.of} ({event.instead.why})")
     if event.approval:
         kind = "approval" if event.approval.startswith(APPROVAL + "_") else "grant"
         parts.append(f"on {kind} {event.approval}")
     return ", ".join(parts)
+
+
+def cut(event: ModelReplied) -> str:
+    """Why a reply is none, and what becomes of it."""
+    return f"{CUT[event.finish]}; the model is told so when it is asked again"
 
 
 def asked(event: ApprovalRequested) -> str:
@@ -90,6 +107,26 @@ def settled(event: FunctionResponse, since_dispatch: int | None) -> str:
     return ", ".join([*parts, *event.notes])
 
 
+def fallback(said: Fallback) -> str:
+    """What has answered in the place of the tool that was called."""
+    if said.source == CACHE:
+        return f"an earlier answer, {span(said.age_ms or 0)} old, because {said.of} fails ({said.why})"
+    return f"by {said.source} in the place of {said.of} ({said.why})"
+
+
+def settled_deed(event: FunctionResponse) -> str:
+    """``answered`` is a call that was never dispatched and has an earlier answer all the same."""
+    if event.lane == "settled":
+        return "settled"
+    return "answered" if event.status is Status.SUCCESS else "refused"
+
+
+def left_alone(event: BreakerOpened) -> str:
+    """That a breaker has opened, and until when."""
+    at = f" at {event.target}" if event.target else ""
+    return f"{event.reason}{at}; nobody calls it until {day(event.until)}"
+
+
 def job_polled(event: BackgroundPolled) -> str:
     """What was heard of a job that goes on."""
     told = "the session was stopped; " if event.asked_to_end else ""
@@ -101,9 +138,17 @@ def settled_mark(event: FunctionResponse) -> str:
     return "ok" if event.status is Status.SUCCESS else "bad"
 
 
-def attempt_failed(event: AttemptFailed) -> str:
+def attempt_failed(event: AttemptFailed, at: int) -> str:
+    """How an attempt failed at that time, and when the next one is."""
     said = f" ({last_line(event.internal)})" if event.internal else ""
-    return f"attempt {event.attempt} ended without an answer: {event.code}, effect {event.effect}{said}"
+    again = f"; tried again in {span(event.retry_at - at)}" if event.retry_at is not None else ""
+    instead = f"; {event.instead.tool} is to answer in its place" if event.instead is not None else ""
+    return f"attempt {event.attempt} ended without an answer: {event.code}, effect {event.effect}{said}{instead}{again}"
+
+
+def model_failed(event: ModelFailed, at: int) -> str:
+    """That the model could not answer, and when it is asked again."""
+    return f"asked again in {span(event.retry_at - at)} (request {event.attempt} failed): {event.message}"
 
 
 def run_began(event: RunStarted) -> str:

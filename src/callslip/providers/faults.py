@@ -6,7 +6,6 @@ do the user and query parts of the address. ``can_retry`` says whether the same 
 
 from __future__ import annotations
 
-import datetime
 import errno
 import json
 import math
@@ -14,11 +13,11 @@ import re
 import socket
 import ssl
 from collections.abc import Iterator
-from email.utils import parsedate_to_datetime
 from typing import Any
 
 import httpx2
 
+from callslip.core import retry_after as core_retry_after
 from callslip.errors import ModelUnavailable
 
 SAFE = "Nothing was executed, and the session can be resumed."
@@ -37,7 +36,6 @@ _PERMANENT = frozenset(
 _NO_KEY = frozenset({"API_KEY_INVALID"})
 """Google answers a wrong key with 400 (Gemini API docs, "Troubleshooting guide")."""
 _DELAY = re.compile(r'"retryDelay"\s*:\s*"(\d{1,9}(?:\.\d{1,9})?)s"')
-_DIGITS = 10
 _NESTED = 4
 """Levels of an error object that are looked into for words."""
 
@@ -84,8 +82,8 @@ class Faults:
                 return self.make("refused the connection", "Start it, or correct the base URL.", retryable=True)
         return self.make("could not be reached", "Check the network and the base URL.", retryable=True)
 
-    def status(self, status: int, headers: httpx2.Headers, body: bytes) -> ModelUnavailable:
-        """An answer other than 200. ``body`` may be cut."""
+    def status(self, status: int, headers: httpx2.Headers, body: bytes, *, path: str = "") -> ModelUnavailable:
+        """An answer other than 200. ``body`` may be cut. ``path``: what was asked of the server, without its query."""
         detail, code = _detail(body)
         if status in {401, 403} or code in _NO_KEY:
             # One sentence, and not the server's: some echo a part of the key.
@@ -103,7 +101,12 @@ class Faults:
             )
         said = self._said(detail)
         if status == 404:
-            return self.make(f"knows no such model or address (status 404){said}", "Check both.", retryable=False)
+            asked = f"; {self._server}{self.quote(path)} was asked" if path else ""
+            return self.make(
+                f"knows no such model or address (status 404){said}{asked}",
+                "Check both; only a base URL without a path is completed with the usual one.",
+                retryable=False,
+            )
         retryable = (status in _WAIT or status >= 500) and code not in _PERMANENT
         what = f"answered with status {status}{said}"
         if not retryable:
@@ -141,7 +144,7 @@ class Faults:
     def too_large(self, limit: int) -> ModelUnavailable:
         return self.make(
             f"sent more than {limit:,} bytes for one reply, so the rest was not read",
-            "Ask for less, or raise max_reply_bytes.",
+            "Ask for less; a model made in code takes another limit as max_reply_bytes.",
             retryable=False,
         )
 
@@ -180,22 +183,11 @@ def retry_after(headers: httpx2.Headers, body: bytes) -> float | None:
     ``Retry-After`` is seconds or a date (RFC 9110, 10.2.3); a date is held against the answer's own ``Date``, so that
     neither clock has to be right. Google says it in the body (google.rpc.RetryInfo).
     """
-    given = headers.get("retry-after", "").strip()
-    if given.isascii() and given.isdigit():
-        return float(given) if len(given) < _DIGITS else math.inf
-    until, now = _moment(given), _moment(headers.get("date", ""))
-    if until is not None and now is not None:
-        return max(0.0, (until - now).total_seconds())
+    given = core_retry_after.seconds(headers.get("retry-after", ""), headers.get("date", ""))
+    if given is not None:
+        return given
     found = _DELAY.search(body.decode("utf-8", "replace"))
     return float(found[1]) if found is not None else None
-
-
-def _moment(text: str) -> datetime.datetime | None:
-    try:
-        moment = parsedate_to_datetime(text)
-    except (ValueError, OverflowError):
-        return None
-    return moment if moment.tzinfo is not None else moment.replace(tzinfo=datetime.UTC)
 
 
 def _detail(body: bytes) -> tuple[str, str]:

@@ -127,7 +127,8 @@ class HttpModel:
     ) -> Reply:
         if response.status_code != 200:
             body = await self._read_error(response)
-            raise self._faults.status(response.status_code, response.headers, body)
+            path = self._address(exchange.path).path
+            raise self._faults.status(response.status_code, response.headers, body, path=path)
         if _compressed(response):
             raise self._faults.compressed()
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()

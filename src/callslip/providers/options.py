@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 import msgspec
 
+Provider = Literal["openai", "openai_chat", "openai_responses", "anthropic", "gemini", "mistral", "constrained"]
+"""What stands before the colon of a model's name; what is behind each is in ``callslip.models``."""
+WARMEST = 2
+"""Of temperatures, as far as any provider takes them; some take less, and say so themselves."""
 Effort = Literal["", "off", "low", "medium", "high"]
 
 
@@ -18,6 +23,12 @@ class Price(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Of those read from the cache; like ``input`` unless given."""
     cache_write: float | None = None
     """Of those written to it; like ``input`` unless given."""
+
+    def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            dollars = getattr(self, name)
+            if dollars is not None and not (math.isfinite(dollars) and dollars >= 0):
+                raise ValueError(f"{name} = {dollars:g} is no price: give the dollars for a million tokens")
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -41,3 +52,9 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Of those too: whether the chat template takes a system message. If not, the user's first turn begins with it."""
     price: Price | None = None
     """For the cost of each reply, where the provider does not say it itself."""
+
+    def __post_init__(self) -> None:
+        if self.max_output_tokens is not None and self.max_output_tokens < 1:
+            raise ValueError(f"max_output_tokens = {self.max_output_tokens} leaves the model no word: give at least 1")
+        if self.temperature is not None and not 0 <= self.temperature <= WARMEST:
+            raise ValueError(f"temperature = {self.temperature:g} is none: give a number from 0 to {WARMEST}")

@@ -82,7 +82,8 @@ def test_a_workspace_that_the_application_chooses_leaves_the_path_too(project):
     assert str(project.folder) not in sys.path
 
 
-def test_the_application_goes_before_the_file_and_the_command_line_before_both(project, tmp_path):
+def test_the_application_goes_before_the_file_and_the_command_line_before_both(project, tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
     project.write(
         "own.py",
         "from callslip import Runtime\nfrom callslip.runtime.parts import Limits\n"
@@ -111,7 +112,8 @@ def test_what_the_application_leaves_open_the_file_says(project):
     assert own.limits == Limits(steps_per_turn=9)
 
 
-def test_driving_without_application_takes_the_workspaces_tools(project):
+def test_driving_without_application_takes_the_workspaces_tools(project, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
     (project.folder / "files").mkdir()
     project.configure('workspace = "files"\n')
     assert "read_file" in project("tools").stdout
@@ -206,17 +208,54 @@ def test_a_setting_that_means_nothing(project):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('polcy = "x"', "unknown field `polcy`. Did you mean policy? Nothing was started."),
-        ("[limits]\nresult_byte = 1", "`$.limits`. Did you mean result_bytes? Nothing was started."),
-        ("[data]\nencript = true", "`$.data`. Did you mean encrypt? Nothing was started."),
-        ('[[notify]]\nkind = "log"\npth = "x"', "`$.notify[0]`. Did you mean path? Nothing was started."),
-        ('[[notify]]\nkind = "mail"', ".kind`. The kinds are webhook, command and log. Nothing was started."),
-        ("zzzzzz = 1", "unknown field `zzzzzz`. Nothing was started."),
+        ('polcy = "x"', "no setting `polcy`. Did you mean policy? Nothing was started."),
+        ("[limits]\nresult_byte = 1", "`result_byte` in [limits]. Did you mean result_bytes? Nothing was started."),
+        ("[data]\nencript = true", "`encript` in [data]. Did you mean encrypt? Nothing was started."),
+        (
+            '[[notify]]\nkind = "log"\npth = "x"',
+            "`pth` in [[notify]] number 1. Did you mean path? Nothing was started.",
+        ),
+        ('[[notify]]\nkind = "mail"', "kind can't be 'mail'. It is webhook, command or log. Nothing was started."),
+        ("zzzzzz = 1", "no setting `zzzzzz`. There are app, model, base_url, servers,"),
     ],
 )
 def test_a_setting_that_is_misspelt(project, text, said):
     project.configure(f'state = "state"\n{text}\n')
     assert said in project("trust", code=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[model_options]\ntemperature = nan", "temperature = nan is none: give a number from 0 to 2."),
+        ("[model_options]\ntemperature = -5", "temperature = -5 is none"),
+        ("[model_options]\ntemperature = 99", "temperature = 99 is none"),
+        ("[model_options]\nmax_output_tokens = 0", "max_output_tokens = 0 leaves the model no word"),
+        ("[model_options.price]\ninput = -1\noutput = 1", "input = -1 is no price"),
+        ("[model_options.price]\ninput = 1\noutput = inf", "output = inf is no price"),
+        ('[model_options]\neffort = "lots"', "[model_options] effort can't be 'lots'. It is high, low, medium or off."),
+        ('base_url = "http://x y"', "base_url is no full http or https address"),
+        ('base_url = ""', "base_url is no full http or https address"),
+        ('[servers]\nanthropic = "localhost"', "[servers] anthropic is no full http or https address"),
+        ('[servers]\nanthropc = "http://x"', "no `anthropc` for [servers]. Did you mean anthropic?"),
+    ],
+)
+def test_a_setting_that_no_model_could_be_asked_with(project, text, said):
+    project.configure(f'state = "state"\n{text}\n')
+    stderr = project("trust", code=2).stderr
+    assert said in stderr
+    assert "localhost" not in stderr  # what was to be an address may hold a key
+
+
+@pytest.mark.parametrize("command", ["run", "chat"])
+@pytest.mark.parametrize("model", ["anthropic:x", " openai : x"])
+def test_a_key_that_is_missing_is_named_before_there_is_a_session(project, monkeypatch, command, model):
+    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    project.configure('app = "app.py:bare"\n')
+    stderr = project(command, "hello", "--model", model, code=2, text="").stderr
+    assert "_API_KEY is not set, and no base_url names another server. Nothing was started." in stderr
+    assert project.json("sessions")["sessions"] == []
 
 
 def test_commands_for_the_user_to_copy_reach_the_same_project(project):

@@ -26,6 +26,8 @@ APPROVE = "or Enter to leave it:"
 OPEN = "Enter leaves it open:"
 
 MORE = '''
+import msgspec
+
 from callslip.ports.model import Delta
 from callslip.sources.ask_user import ask_user
 
@@ -42,7 +44,7 @@ class Talking(Scripted):
                 await asyncio.sleep(0.01)
         reply = talk(last) or await super().reply(request)
         for word in reply.text.split(" ") if request.stream and not last.startswith("quietly ") else ():
-            on_delta(Delta(text=word + " "))
+            on_delta(Delta(text=word if word == "t" else word + " "))
         return reply
 
 
@@ -53,6 +55,8 @@ def talk(last):
         return calling(("pay", {"amount": 100}), text="I pay.")
     if last.startswith("slowly "):
         return saying(f"Slowly: {last}")
+    if last == "cut me off":
+        return msgspec.structs.replace(saying("one two t"), finish="cut")
     return None
 
 
@@ -223,6 +227,9 @@ def test_lines_commands_and_how_to_leave(project, sit):
     assert "There is no /modle. Nothing was said. Did you mean /model?" in seat.say("/modle x")
     assert "/stop takes no words" in seat.say("/stop now")
     assert "Nothing is open: there is nothing to stop." in seat.say("/stop")
+    shown = seat.say("/go")
+    assert "Nothing is open: there is nothing to go on with." in shown
+    assert "You said" not in shown
     assert "Nothing is waited for." in seat.say("/waits")
     shown = seat.say("/session")
     assert "scripted:test" in shown
@@ -281,6 +288,31 @@ class TestApprovals:
         assert "edited. It stands in the log." in seat.say("y")
         assert project.effects() == ["pay 5"]
         seat.leave()
+
+    @pytest.mark.parametrize("editor", ["false", "./there-is-none", "true"])
+    def test_an_editor_that_comes_to_nothing_leaves_the_question_there(self, project, sit, editor):
+        seat = sit("--session", "s", env={"EDITOR": editor, "VISUAL": None})
+        seat.until()
+        seat.say(PAY, APPROVE)
+        assert "Nothing was written." in seat.say("e", APPROVE)
+        seat.say("y")
+        assert project.effects() == ["pay 100"]
+        seat.leave()
+
+    @pytest.mark.parametrize("command", ["/help", "/session", "/model"])
+    def test_commands_are_no_answer(self, project, sit, command):
+        seat = sit("--session", "s")
+        seat.until()
+        seat.say(PAY, APPROVE)
+        shown = seat.say(command)
+        assert "Nothing was written; the question stays open." in shown
+        assert {"/help": "Ctrl-D", "/session": "scripted:test", "/model": "Another one"}[command] in shown
+        assert "One thing is left open" in shown
+        seat.say("/waits", APPROVE)
+        assert "Did you mean /quit?" in seat.say("/quitt", APPROVE)
+        seat.say("/quit", "Go on with")
+        seat.end()
+        assert events(project, "approval_decided") == []
 
     def test_for_the_session_with_the_rule_in_words(self, project, sit):
         seat = sit("--session", "s")
@@ -405,6 +437,7 @@ def test_questions_of_the_model(project, sit):
     assert "\n  1  red\n  2  blue\n" in shown
     assert "all done" in seat.say("2")
     seat.say(ask, OPEN)
+    assert "There is no such choice. Give a number from 1 to 2" in seat.say("7", OPEN)
     seat.say("a warm grey")
     seat.say(ask, OPEN)
     assert "left open" in seat.say("")
@@ -441,11 +474,25 @@ class TestInterrupted:
         seat.until()
         seat.say("slowly now", "One moment …")
         shown = seat.type("\x03")
-        assert "nothing is in flight; press Ctrl-C again to leave at once" in shown
+        assert "^C\n!                  stopping   nothing is in flight; press Ctrl-C again to leave at once" in shown
         assert "Your last words are not read yet: Enter has them read" in shown
         assert "You said: be quick" in seat.say("be quick")
         seat.leave()
         assert len(events(project, "model_replied")) == 1  # what was broken off left no trace
+
+    def test_in_the_middle_of_its_words_which_are_taken_back(self, project, sit):
+        seat = sit("--session", "s")
+        seat.until()
+        seat.say("slowly now", "One moment …")
+        assert "/stop takes them back" in seat.type("\x03")
+        assert "Your words are taken back" in seat.say("/stop")
+        assert "Nothing is open" in seat.say("/stop")
+        shown = seat.say("hello")
+        assert "You said: hello" in shown
+        seat.leave()
+        (request,) = events(project, "model_requested")
+        assert len(request["consumed"]) == 1
+        assert "what was not read is taken back" in project("show", "s").stdout
 
     def test_while_a_call_runs_and_steered(self, project, sit):
         seat = sit("--session", "s")
@@ -498,8 +545,35 @@ class TestInterrupted:
         seat.process.send_signal(signal.SIGTERM)
         seat.until("wait_long settles first")
         (project.folder / "go").touch()
-        assert "Go on with: callslip chat --session s" in seat.end(7)
+        shown = seat.end(7)
+        assert "Go on with: callslip chat --session s" in shown
+        assert "press Ctrl-C" not in shown
         assert len(events(project, "function_response")) == 1
+
+    @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+    @pytest.mark.parametrize("at", [PROMPT, APPROVE, OPEN, "[y/N]"])
+    def test_asked_to_end_at_a_prompt(self, project, sit, number, at):
+        seat = sit("--session", "s")
+        seat.until()
+        seat.say("hello")
+        if at == OPEN:
+            seat.say(CALL('ask_user {"question": "Why?"}'), OPEN)
+        elif at != PROMPT:
+            seat.say(PAY, APPROVE)
+        if at == "[y/N]":
+            seat.say("s", at)
+        seat.process.send_signal(number)
+        shown = seat.end(7)
+        assert "\nGo on with: callslip chat --session s" in shown
+        assert seat.seen.rfind("\x1b[?2004l") > seat.seen.rfind("\x1b[?2004h")  # pasting is left as it was
+
+    def test_its_terminal_is_closed(self, project, sit):
+        seat = sit("--session", "s")
+        seat.until()
+        seat.say("hello")
+        os.close(seat.ours)
+        seat.ours = None
+        assert seat.process.wait(timeout=60) == 7
 
 
 @pytest.mark.requirement("RECO-01")
@@ -516,6 +590,7 @@ def test_killed_in_the_middle_it_goes_on(project, sit):
     assert "you › call wait_long {}" in shown  # where one was
     assert "It was broken off in the middle. It goes on." in shown
     assert "wait_long parked: it was dispatched and no outcome was recorded" in shown
+    assert "callslip resolve" not in shown  # it is asked here
     again.say("did not happen", "stays in the log:")
     assert "needs a reason" in again.say("")
     again.say("/waits", APPROVE)
@@ -536,12 +611,80 @@ def test_while_another_process_drives_it(project, sit):
     project.until("started")
     seat = sit("--session", "s")
     assert "It is running: another process drives it." in seat.until()
-    assert "Your words are kept: whoever drives it reads them." in seat.say("are you there")
+    shown = seat.say("are you there")
+    assert "Your words are kept: another process drives the session, and reads them" in shown
+    assert "Nothing was written" not in shown
     (project.folder / "go").touch()
-    out, _ = project.finish(process, 0)
+    out, err = project.finish(process, 0)
     assert "You said: are you there" in out
+    (said,) = [line for line in err.splitlines() if " said " in line]  # and not what it said itself
+    assert said.endswith(": are you there")
     assert "You said: good" in seat.say("good")
     seat.leave()
+
+
+def test_while_another_one_waits_for_the_first_answer(project, sit):
+    first = sit("--session", "s")
+    first.until()
+    first.say("slowly now", "One moment …")
+    second = sit("--session", "s")
+    shown = second.until()
+    assert "you › slowly now\n" in shown
+    shown = second.say("me too")
+    assert "Your words are kept: another process drives the session, and reads them" in shown
+    assert "Nothing was written" not in shown
+    (project.folder / "go").touch()
+    shown = first.until()
+    assert "said" in shown
+    assert "You said: me too" in shown
+    for seat in (first, second):
+        seat.leave()
+
+
+def test_a_reply_that_is_cut(project, sit):
+    seat = sit("--session", "s")
+    seat.until()
+    shown = seat.say("cut me off")
+    assert (
+        "one two t\n!                  cut        the stream broke in the middle of the reply; the model is told"
+        in shown
+    )
+    assert "asked again\nall done \n✓ finished" in shown
+    assert "said" not in shown
+    seat.leave()
+
+
+def test_what_went_wrong_is_whole_on_a_narrow_terminal(project, sit):
+    seat = sit("--session", "s", env={"COLUMNS": "70"})
+    seat.until()
+    shown = seat.say("cut me off")
+    assert "…" not in shown
+    words = " ".join(shown.split())
+    assert "the stream broke in the middle of the reply; the model is told so when it is asked again" in words
+    seat.leave()
+
+
+def test_killed_in_the_first_request_one_sees_what_was_asked(project, sit):
+    seat = sit("--session", "s")
+    seat.until()
+    seat.say("hello")
+    seat.say("slowly now", "One moment …")
+    seat.process.kill()
+    seat.end(-signal.SIGKILL)
+    again = sit("--session", "s")
+    shown = again.until("One moment …")
+    assert "\nyou › slowly now\n! It was broken off in the middle. It goes on." in shown
+    assert "hello" not in shown
+    (project.folder / "go").touch()
+    again.until()
+    again.leave()
+
+
+@pytest.mark.parametrize(("name", "told"), [("-x", "begins with a dash"), ("it's a ", "1 to "), ("a\nb", "1 to ")])
+def test_an_id_that_no_session_may_have(project, sit, name, told):
+    shown = sit("--session", name).end(2)
+    assert told in shown
+    assert "you ›" not in shown
 
 
 def test_a_model_that_fails_is_asked_again(project, sit):
@@ -590,7 +733,7 @@ def test_another_provider_in_the_middle(project, sit):
         assert "new session s  openai_chat:gpt-5" in seat.until()
         assert "Tea is here." in seat.say("Where is tea?")
         shown = seat.say("/model nobody:x")
-        assert "The model 'nobody:x' can't be built." in shown
+        assert "The model 'nobody:x' can't be built: there is no provider 'nobody'." in shown
         assert "openai_chat:gpt-5 goes on answering." in shown
         assert "From now on anthropic:claude-sonnet-4-5 answers." in seat.say("/model anthropic:claude-sonnet-4-5")
         shown = seat.say("And who says so?")

@@ -1,5 +1,8 @@
 """What a chat is made of, without a terminal: lines, commands, how a session stands, choices."""
 
+import os
+import signal
+
 import pytest
 
 from callslip.cli import chat_mode, chat_typing
@@ -143,8 +146,9 @@ class TestChoices:
         ("said", "choices", "meant"),
         [
             ("2", ["red", "blue"], "blue"),
-            ("0", ["red", "blue"], "0"),
-            ("3", ["red", "blue"], "3"),
+            ("0", ["red", "blue"], None),
+            ("3", ["red", "blue"], None),
+            ("3 of them", ["red", "blue"], "3 of them"),
             ("2", ["1", "2", "3"], "2"),
             ("1", ["2", "1"], "1"),  # a choice that is a number is meant as itself
             ("blue", ["red", "blue"], "blue"),
@@ -189,6 +193,29 @@ class TestChoices:
         typing.typed[:] = typed
         with pytest.raises(Interrupted, match="the question stays open"):
             typing.choice("Approve?", {"yes": "yes"})
+        assert capsys.readouterr().out == "\n"  # what comes next does not run over the question
+
+    @pytest.mark.parametrize(
+        "ask", [lambda typing: typing.words("Why?"), lambda typing: typing.choice("Yes?", {"y": "yes"})]
+    )
+    def test_a_command_is_none(self, typing, ask):
+        typing.typed[:] = ["/model x:y "]
+        with pytest.raises(chat_typing.Instead) as raised:
+            ask(typing)
+        assert raised.value.command == Command("model", "x:y")
+
+    def test_what_begins_with_a_slash(self, typing, capsys):
+        typing.typed[:] = ["/etc/hosts", "//etc/hosts"]
+        assert typing.words("Which file?") == "/etc/hosts"
+        assert "There is no /etc/hosts." in capsys.readouterr().err
+
+    def test_asked_to_end_while_nothing_is_read(self, typing):
+        typing.typed[:] = ["never read"]
+        with typing.heeding():
+            os.kill(os.getpid(), signal.SIGTERM)
+            with pytest.raises(chat_typing.Ended):
+                typing.message()
+        assert typing.typed == ["never read"]
 
     def test_ctrl_c_leaves_when_it_is_pressed_twice_with_nothing_typed(self, typing, monkeypatch, capsys):
         buffers = ["", "half a word", ""]

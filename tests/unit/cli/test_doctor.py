@@ -94,7 +94,9 @@ def test_no_application_and_settings_that_mean_nothing(project):
     [
         ("openai:x", {}, "bad", "OPENAI_API_KEY is not set"),
         ("openai:x", {"OPENAI_API_KEY": "k"}, "ok", "not asked now"),
-        ("openai:x", {"OPENAI_BASE_URL": "http://127.0.0.1:1"}, "ok", "127.0.0.1"),
+        ("openai:x", {"OPENAI_BASE_URL": "http://127.0.0.1:1"}, "warn", "127.0.0.1:1, without a key: OPENAI_API_KEY"),
+        ("openai:x", {"OPENAI_BASE_URL": "http://127.0.0.1:1", "OPENAI_API_KEY": "k"}, "ok", "127.0.0.1"),
+        ("OpenAI:x", {}, "bad", "Did you mean openai:x?"),
         ("recorded:gone.jsonl", {}, "bad", "no such file"),
         ("other", {}, "bad", "can't be built"),
         (None, {}, "warn", "none"),
@@ -107,6 +109,22 @@ def test_the_models_settings_without_asking_it(project, monkeypatch, model, envi
     checks = found(project, code=1 if level == "bad" else 0)
     assert checks["model"][0] == level
     assert told in checks["model"][1]
+
+
+def test_servers_of_other_models_and_a_model_that_is_named(project, monkeypatch):
+    monkeypatch.setenv("MISTRAL_API_KEY", "k")
+    servers = '[servers]\nanthropic = "http://127.0.0.1:1"\nmistral = "http://127.0.0.1:2"\n'
+    project.configure(f'app = "app.py:rt"\n{servers}')
+    checks = found(project)
+    assert checks["models anthropic"][0] == "warn"
+    assert "http://127.0.0.1:1/v1, without a key: ANTHROPIC_API_KEY is not set" in checks["models anthropic"][1]
+    assert checks["models mistral"] == ("ok", "mistral:NAME at http://127.0.0.1:2/v1; not asked now")
+    assert checks["model"] == ("ok", "scripted:test, chosen by the application")
+    assert "OPENAI_API_KEY is not set" in found(project, "--model", "openai:x", code=1)["model"][1]
+    assert found(project, "--model", "mistral:x")["model"] == (
+        "ok",
+        "mistral:x at http://127.0.0.1:2/v1; not asked now",
+    )
 
 
 def test_a_workspace(project):

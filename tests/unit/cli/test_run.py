@@ -46,8 +46,10 @@ def test_json_is_a_line_an_event_and_ends_with_the_result(project):
     assert [line["seq"] for line in lines if line["type"] == "record"] == list(range(1, len(lines) - 2))
     kinds = [line["record"]["event"]["type"] for line in lines if line["type"] == "record"]
     assert kinds.index("function_call") < kinds.index("tool_dispatch") < kinds.index("function_response")
+    spent = lines[-1].pop("spent")
+    assert (spent["session"]["calls"], set(spent)) == ({"used": 1, "budget": None}, {"turn", "session"})
     assert lines[-1] == {
-        "type": "ended", "session": "s", "status": "finished", "text": "all done", "reason": "", "waits": [],
+        "type": "ended", "session": "s", "status": "finished", "text": "all done", "reason": "", "limit": "", "waits": [],
     }  # fmt: skip
 
 

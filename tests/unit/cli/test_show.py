@@ -11,6 +11,7 @@ from callslip.core.events.approval_decided import ApprovalDecided
 from callslip.core.events.approval_expired import ApprovalExpired
 from callslip.core.events.approval_requested import ApprovalRequested
 from callslip.core.events.attempt_failed import AttemptFailed
+from callslip.core.events.breaker_opened import BreakerOpened
 from callslip.core.events.call_parked import CallParked
 from callslip.core.events.call_resolved import CallResolved
 from callslip.core.events.function_call import FunctionCall
@@ -22,6 +23,7 @@ from callslip.core.events.session_started import WorkspaceIdentity
 from callslip.core.events.tool_dispatch import Evidence, ToolDispatch
 from callslip.core.events.wait_closed import WaitClosed
 from callslip.core.events.wait_opened import WaitOpened
+from callslip.core.instead import Fallback, Instead
 from callslip.core.payload import inline
 from callslip.core.principal import Proof
 from callslip.core.result import Effect, Status
@@ -34,13 +36,14 @@ def test_each_record_is_a_line_in_the_order_of_the_log(project):
     project("run", 'call find_thing {"name": "x"}\ncall erase_all', "--session", "s")
     lines = project("show", "s").stdout.splitlines()
     assert lines[0].startswith("s  finished  ")
-    deeds = [line[44:55].strip() for line in lines[1:-1] if re.match(r" *\d+ ", line)]
+    deeds = [line[44:55].strip() for line in lines[1:-2] if re.match(r" *\d+ ", line)]
     assert deeds == [
         "session", "run 1", "said", "asked", "replied", "proposed", "proposed", *deeds[7:10], "asked", "replied",
         "run ended",
     ]  # fmt: skip
     assert sorted(deeds[7:10]) == ["dispatched", "refused", "settled"]
-    assert lines[-1] == "2 calls: 1 settled, 1 refused, 0 parked"
+    assert lines[-2] == "2 calls: 1 settled, 1 refused, 0 parked"
+    assert re.fullmatch(r"used in all: 2 calls, [\d.,]+ seconds", lines[-1])
 
 
 def test_a_narrow_terminal_gets_what_is_said_below(project, monkeypatch):
@@ -89,7 +92,18 @@ def test_payloads_are_shown_on_request_and_from_blobs(project):
 def test_json_gives_the_records_themselves(project):
     project("run", "hello", "--session", "s")
     shown = project.json("show", "s")
-    assert set(shown) == {"session", "status", "records", "digest", "epoch", "woken", "updated_at", "owner", "waits"}
+    assert set(shown) == {
+        "session",
+        "status",
+        "records",
+        "digest",
+        "epoch",
+        "woken",
+        "updated_at",
+        "owner",
+        "waits",
+        "spent",
+    }
     assert [one["seq"] for one in shown["records"]] == list(range(1, len(shown["records"]) + 1))
     assert shown["records"][-1]["digest"] == shown["digest"]
     assert set(shown["records"][0]["record"]) == {"at", "by", "epoch", "event", "run", "v"}
@@ -274,3 +288,18 @@ def test_records_of_unknown_calls_and_waits_are_still_told():
     )
     assert lines[0].subject == "c"
     assert "until" in lines[2].detail
+
+
+def test_an_opened_breaker_and_what_answered_instead():
+    instead = Instead(tool="backup", of="pay", why="breaker_open")
+    fallback = Fallback(source="cache", of="pay", why="breaker_open", age_ms=720_000)
+    failed, opened, answered = tell(
+        AttemptFailed(call_id="c", attempt=1, nonce="n", effect=Effect.NONE, code="closed", instead=instead),
+        BreakerOpened(call_id="c", tool="pay", target="bank", reason="6 of its last 10 calls failed", until=5),
+        FunctionResponse(call_id="c", lane="refused", status=Status.SUCCESS, effect=Effect.NONE, fallback=fallback),
+    )
+    assert failed.detail.endswith("backup is to answer in its place")
+    assert (opened.subject, opened.deed) == ("pay", "left alone")
+    assert opened.detail.startswith("6 of its last 10 calls failed at bank; nobody calls it until ")
+    assert (answered.deed, answered.mark) == ("answered", "ok")
+    assert "an earlier answer, 12 min old, because pay fails (breaker_open)" in answered.detail

@@ -40,6 +40,18 @@ def test_advice(project):
     assert {"code", "tool", "message"} == set(project.json("tools", "--lint")["warnings"][0])
 
 
+@pytest.mark.requirement("ARGS-05")
+def test_advice_from_what_went_wrong(project):
+    for number in range(3):
+        project("run", 'call pay {"amount": "much"}', "--session", f"s{number}")
+    project("run", 'call nope {"a": 1}', "--session", "s")
+    told = project("tools", "--lint").stdout
+    assert "pay: 3 calls got 'amount' wrong (type): say in its description what is wanted" in " ".join(told.split())
+    assert "nope" not in told
+    learned = [one for one in project.json("tools", "--lint")["warnings"] if one["code"] == "often_wrong"]
+    assert [one["tool"] for one in learned] == ["pay"]
+
+
 def test_hidden_deferred_and_nothing_to_say(project):
     project.write(
         "own.py",
@@ -78,3 +90,12 @@ def test_as_a_provider_is_told_of_them(project):
     assert "strict is off: fields" in shown
     assert '"additionalProperties"' in shown
     assert "files.read" not in shown
+
+
+def test_what_no_schema_lacks_has_no_column(project):
+    project.write(
+        "plain.py",
+        "from callslip import Runtime, tool\n@tool(risk='read')\ndef plain(x: str) -> str:\n    '''Say it.'''\n    return x\nrt = Runtime(tools=[plain])\n",
+    )
+    heading = project("tools", "--app", "plain.py:rt", "--model", "openai:m").stdout.splitlines()[0]
+    assert heading == "TOOL   SENT AS  STRICT"

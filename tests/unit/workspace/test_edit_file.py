@@ -156,10 +156,10 @@ async def test_the_digest_of_what_can_not_be_read_is_an_error_not_a_guess(tools,
 
 def test_help_for_a_huge_file_takes_bounded_time():
     text = "\n".join(f"the quick brown fox {number} jumps over the lazy dog" * 3 for number in range(50_000))
-    started = time.monotonic()
+    started = time.process_time()
     with pytest.raises(ToolFailed):
         exact_replace(text, Passage(old="the quick brown fox jumped over the lazy dog" * 3, new=""), "f")
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 5
 
 
 text = st.text(alphabet="ab\n", max_size=12)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import format_datetime
 from typing import Any
@@ -30,7 +30,6 @@ from callslip.testing.contract.stream_faults import NoSuchFault, faulty, faulty_
 from callslip.testing.contract.violation import Violation
 
 _OVERLOADED = {"anthropic": 529}
-_WRONG_KEY = {"gemini": 400}
 _PIECE = b"x" * 64 * 1024
 _JSON = {"content-type": "application/json"}
 
@@ -91,8 +90,8 @@ def _plainly(due: Sends | Html | RateLimited | WrongKey | Fails, form: Format) -
     if isinstance(due, RateLimited):
         return _limited(due, form)
     if isinstance(due, WrongKey):
-        status = _WRONG_KEY.get(form.name, 401)
-        return _json(status, form.error(status, "Incorrect API key provided."))
+        own: Callable[[], tuple[int, dict[str, Any]]] | None = getattr(form, "wrong_key", None)
+        return _json(*(own() if own is not None else (401, form.error(401, "Incorrect API key provided."))))
     return _json(due.status, form.error(due.status, due.message))
 
 

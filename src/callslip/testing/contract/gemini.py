@@ -55,6 +55,15 @@ class Gemini:
         body["error"]["details"] = [{"@type": f"{_TYPE}BadRequest", "fieldViolations": fields}]
         return 400, body
 
+    def wrong_key(self) -> tuple[int, dict[str, Any]]:
+        """What Google answers to a key that is none (Gemini API docs, "Troubleshooting guide")."""
+        body = self.error(400, "API key not valid. Please pass a valid API key.")
+        body["error"]["details"] = [
+            {"@type": f"{_TYPE}ErrorInfo", "reason": "API_KEY_INVALID", "domain": "googleapis.com",
+             "metadata": {"service": "generativelanguage.googleapis.com"}},
+        ]  # fmt: skip
+        return 400, body
+
     def error(self, status: int, message: str, *, kind: str = "") -> dict[str, Any]:
         return {"error": {"code": status, "message": message, "status": kind or _WORDS.get(status, "UNKNOWN")}}
 

@@ -18,10 +18,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, get_args
 
 from callslip.testing.contract import answering
-from callslip.testing.contract.answers import Answer, Fails, WrongKey
+from callslip.testing.contract.answers import Answer, Delays, Fails, Now, WrongKey
 from callslip.testing.contract.format import Format
 from callslip.testing.contract.formats import ALL, BASE
 from callslip.testing.contract.handler import Handler
@@ -34,12 +34,20 @@ Scripted = Answer | Callable[[dict[str, Any]], Answer]
 """An answer, or a function of the request's body that gives one."""
 
 
+class ScriptError(Exception):
+    """The script gave something that is no answer, or a function of it failed, which is then the cause."""
+
+
 class ContractServer:
     """The server, as a context manager.
 
     ``formats`` are classes, or anything that makes a format, so that what one server issued is unknown to the next; a
     format itself is taken as it is. ``script`` is a sequence of
     answers, or one function that answers every request. With ``key``, requests that don't bear it are refused.
+
+    Raises:
+        ScriptError: on leaving the block, unless it is left by another error: the script was wrong, and the request
+            was answered with 500.
     """
 
     def __init__(
@@ -49,11 +57,15 @@ class ContractServer:
         formats: Sequence[Callable[[], Format] | Format] = ALL,
         key: str | None = None,
     ) -> None:
+        if isinstance(script, str):
+            raise ScriptError(f"A script is a list of answers, or one function of the request: [Says({script!r})].")
         self._script = script if callable(script) else tuple(script)
         self._formats = {made.name: made for made in (form() if callable(form) else form for form in formats)}
         self._key = key
         self._lock = threading.Lock()
         self._taken = 0
+        self._wrong: ScriptError | None = None
+        """The first thing that was wrong with the script."""
         self.seen: list[Seen] = []
         self.sent = 0
         """Bytes of bodies handed to the network so far."""
@@ -90,6 +102,10 @@ class ContractServer:
         self._server.hang_up()
         self._server.server_close()
         self._thread.join()
+        if self._wrong is not None and error is None:
+            raise self._wrong
+        if self._wrong is not None and error is not None:
+            error.add_note(f"The script of the server was wrong as well: {self._wrong}")
 
     def respond(self, method: str, path: str, headers: Mapping[str, str], raw: bytes) -> answering.Response:
         """Judge a request and say what is sent for it."""
@@ -109,7 +125,13 @@ class ContractServer:
             return answering.answer(WrongKey(), form, body, path)
         if violations:
             return answering.refusal(form, violations)
-        return answering.answer(self._due(body), form, body, path)
+        try:
+            return answering.answer(_checked(self._due(body)), form, body, path)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the test that wrote the script must see it
+            wrong = error if isinstance(error, ScriptError) else _failed(error)
+            with self._lock:
+                self._wrong = self._wrong or wrong
+            return answering.answer(Fails(500, str(wrong)), form, body, path)
 
     def count(self, size: int) -> None:
         with self._lock:
@@ -137,3 +159,17 @@ class ContractServer:
             return Fails(500, f"The script holds {len(self._script)} answers, and this is the request after the last.")
         due = self._script[place]
         return due(body) if callable(due) else due
+
+
+def _checked(due: Any) -> Answer:
+    inner = due.then if isinstance(due, Delays) else due
+    if not isinstance(inner, get_args(Now)):
+        raise ScriptError(f"The script gave {inner!r}, which is no answer. Give Says({inner!r}), Fails() or the like.")
+    answer: Answer = due
+    return answer
+
+
+def _failed(error: Exception) -> ScriptError:
+    wrong = ScriptError(f"The script failed: {type(error).__name__}: {error}")
+    wrong.__cause__ = error
+    return wrong

@@ -24,7 +24,7 @@ from callslip.testing.contract.answers import (
 )
 from callslip.testing.contract.compatible import Compatible
 from callslip.testing.contract.says import Call, Says
-from callslip.testing.contract.server import ContractServer
+from callslip.testing.contract.server import ContractServer, ScriptError
 
 CHATS = ["openai_chat", "mistral", "compatible"]
 FORMATS = [*CHATS, "openai_responses"]
@@ -204,6 +204,41 @@ def test_rate_limits_and_overload(name):
         None,
     ]
     assert "error" in responses[0].text
+
+
+def fails(body):
+    raise KeyError("tols")
+
+
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [
+        (["Hello."], "The script gave 'Hello.', which is no answer."),
+        ([Delays(then="Hello.", seconds=0)], "The script gave 'Hello.'"),
+        ([lambda body: None], "The script gave None"),
+        ([fails], "The script failed: KeyError: 'tols'"),
+        (fails, "The script failed: KeyError: 'tols'"),
+    ],
+)
+@pytest.mark.parametrize("name", CHATS)
+def test_a_script_that_is_wrong_is_told_to_the_client_and_to_the_test(script, told, name):
+    with pytest.raises(ScriptError) as raised, ContractServer(script) as server:
+        response = post(server, name)
+        assert response.status_code == 500
+        assert told in json.dumps(response.json(), ensure_ascii=False).replace('\\"', '"')
+    assert told in str(raised.value)
+    assert isinstance(raised.value.__cause__, KeyError) is ("failed" in told)
+
+
+def test_the_tests_own_error_goes_first():
+    with pytest.raises(ZeroDivisionError) as raised, ContractServer(["Hello."]) as server:
+        1 / post(server).json().get("nothing", 0)
+    assert "The script gave 'Hello.'" in raised.value.__notes__[0]
+
+
+def test_a_script_that_is_a_text():
+    with pytest.raises(ScriptError, match="list of answers"):
+        ContractServer("Hello.")
 
 
 def test_a_wrong_key_is_refused_before_anything_else():
