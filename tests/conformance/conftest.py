@@ -1,4 +1,4 @@
 import pytest
 
-for suite in ("ledger", "blobs", "owners", "trust"):
+for suite in ("authority", "breakers", "ledger", "blobs", "owners", "trust"):
     pytest.register_assert_rewrite(f"callslip.testing.suites.{suite}")

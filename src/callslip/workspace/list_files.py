@@ -27,6 +27,7 @@ def list_files_tool(workspace: Workspace) -> Tool:
         risk=Risk.READ,
         recovery=Recovery.IDEMPOTENT,
         local_effect=True,
+        claims=("read tree:{path}",),
     )
     def list_files(
         context: Context,

@@ -33,6 +33,7 @@ def read_file_tool(workspace: Workspace) -> Tool:
         risk=Risk.READ,
         recovery=Recovery.IDEMPOTENT,
         local_effect=True,
+        claims=("read file:{path}",),
     )
     def read_file(
         context: Context,

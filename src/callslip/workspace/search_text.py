@@ -43,6 +43,7 @@ def search_text_tool(workspace: Workspace) -> Tool:
         risk=Risk.READ,
         recovery=Recovery.IDEMPOTENT,
         local_effect=True,
+        claims=("read tree:{path}",),
     )
     def search_text(
         context: Context,

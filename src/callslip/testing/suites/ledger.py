@@ -290,6 +290,12 @@ class LedgerSuite:
             assert stored.digest == digest
         assert (await _head(ledger, "s")).digest == digest
 
+    async def test_each_record_says_how_many_bytes_it_takes(self, ledger: Ledger) -> None:
+        made = [*await _fresh(ledger, "s", said("ü" * 50)), *await ledger.decide("s", outside(said("x")), expected=3)]
+        sizes = [len(text) for _, _, text in await ledger.raw("s")]  # type: ignore[attr-defined]
+        assert [one.size for one in made] == sizes
+        assert [one.size for one in await ledger.read("s")] == sizes
+
     async def test_reading_a_part(self, ledger: Ledger) -> None:
         whole = await _fresh(ledger, "s", *map(said, "abcdef"))
         assert list(await ledger.read("s")) == list(whole)
