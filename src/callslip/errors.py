@@ -224,6 +224,10 @@ class ToolFailed(CallslipError):
     ``effect`` is ``"none"`` when nothing happened (safe to call again), ``"done"`` when the effect took place
     although the call failed, ``"unknown"`` when the tool can't tell. An exception of any other type from a tool
     that writes counts as unknown. ``message`` is shown to the model.
+
+    ``transient`` says that the same attempt may succeed later, so that Callslip makes it again by itself where the
+    effect allows that, after ``retry_after`` seconds at the earliest. ``retryable`` tells the model that it may call
+    again.
     """
 
     code = "tool_failed"
@@ -237,9 +241,13 @@ class ToolFailed(CallslipError):
         effect: Literal["none", "done", "unknown"] = "none",
         retryable: bool = False,
         not_found: bool = False,
+        transient: bool = False,
+        retry_after: float | None = None,
     ) -> None:
         super().__init__(message)
         self.tool_code = code
         self.effect = effect
         self.can_retry = retryable
         self.not_found = not_found
+        self.transient = transient
+        self.retry_after = retry_after

@@ -43,6 +43,7 @@ class Call(msgspec.Struct):
     quiet: int = 0
     dispatched_at: int = 0
     attempts: int = 0
+    tried: int = 0
     failed: Effect | None = None
     parked: str = ""
     verdict: str = ""
@@ -137,6 +138,7 @@ class Histories(RuleBasedStateMachine):
             evidence=_EVIDENCE if call.recovery is Recovery.EVIDENCE else None,
         )
         call.attempts += 1
+        call.tried += 1
         call.dispatched_at = self.log.now
         call.failed = call.ended_at = None
         call.parked = call.verdict = call.ended_how = ""
@@ -161,6 +163,8 @@ class Histories(RuleBasedStateMachine):
         call.verdict = ("happened", "did_not_happen", "give_up")[choice % 3]
         self.log.resolve(call.verdict, place)
         call.verdict_seq = len(self.log.records)
+        if call.verdict == "did_not_happen":
+            call.tried = 0
 
     def settle_by_verdict(self, place, call, choice):
         self.log.settle(place, attempt=None, nonce=None, resolved=call.verdict_seq)
@@ -279,9 +283,13 @@ class Histories(RuleBasedStateMachine):
         if isinstance(conclusion, crash.GateAgain):
             assert not call.open_attempt
             assert call.attempts or call.marker or call.verdict == "did_not_happen"
+            assert call.tried < crash.MAX_ATTEMPTS or call.verdict == "did_not_happen"
         if isinstance(conclusion, crash.Again):
             assert call.recovery is Recovery.IDEMPOTENT
-            assert call.attempts < crash.MAX_ATTEMPTS
+            assert call.tried < crash.MAX_ATTEMPTS
+        if isinstance(conclusion, crash.GiveUp):
+            assert call.failed is Effect.NONE
+            assert call.tried >= crash.MAX_ATTEMPTS
         if isinstance(conclusion, crash.AskProbe):
             assert call.recovery is Recovery.PROBE
         if isinstance(conclusion, crash.CompareEvidence):

@@ -9,7 +9,7 @@ import msgspec
 
 from callslip.agent.given_back import given_back
 from callslip.agent.step import raw_arguments, record
-from callslip.core import canon, fold, ids
+from callslip.core import canon, fold, ids, layers
 from callslip.core.call import CallState
 from callslip.core.erasure import NOTHING, by_now
 from callslip.core.event import Event, Stored
@@ -213,10 +213,12 @@ async def outcome(parts: Parts, call: FunctionCall, response: FunctionResponse) 
         effect=response.effect,
         error_code=response.error_code,
         error_message=response.error_message,
+        layer=layers.of_response(response),
         field_errors=response.field_errors,
         retryable=response.retryable,
         result=value,
         attempt=response.attempt,
+        fallback=response.fallback,
     )
 
 

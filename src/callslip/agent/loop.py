@@ -12,7 +12,8 @@ from typing import Literal
 import msgspec
 
 from callslip import failpoint
-from callslip.agent.step import Interrupted, take_step
+from callslip.agent import asking, spending
+from callslip.agent.step import Interrupted, next_step, take_step
 from callslip.core.events.model_requested import VisibleTool
 from callslip.core.events.run_ended import RunEnded
 from callslip.core.events.session_started import WorkspaceIdentity
@@ -23,7 +24,7 @@ from callslip.core.state import SessionState
 from callslip.core.wait import WaitKind
 from callslip.errors import EmptyReply, IncompleteReply, ModelError, Moved, TrustBroken, UsageError
 from callslip.ports.model import Model, Reply
-from callslip.runtime import advance, batch, poll
+from callslip.runtime import batch, pausing, poll
 from callslip.runtime.drive import Drive
 from callslip.runtime.proofs import workspace_fault
 from callslip.sessions.checkpoint import keep_up
@@ -38,6 +39,8 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     text: str = ""
     """The final answer."""
     reason: str = ""
+    limit: str = ""
+    """What was used up, if that ended it."""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,12 +65,14 @@ async def drive_session(drive: Drive, plan: Plan) -> Ended:
         try:
             ended = await _reason_to_end(drive, plan, steps)
         except TrustBroken as error:
-            await _fail(drive, str(error))
+            await _fail(drive, str(error), error.code)
             raise
         if ended is not None:
             return ended
         if drive.state.open_calls():
             continue  # an answer came in while the run was about to end
+        if not asking.due(drive):
+            continue  # its pause was cut short: there is something else to do first
         reply = await _ask(drive, plan)
         if reply is None:
             continue
@@ -79,7 +84,7 @@ async def drive_session(drive: Drive, plan: Plan) -> Ended:
 
 async def _reason_to_end(drive: Drive, plan: Plan, steps: int) -> Ended | None:
     """Settle what is open; then, is there a reason not to ask the model now?"""
-    await advance.close_elapsed(drive)  # or a clock that has rung would wake the session again and again
+    await pausing.close_elapsed(drive)  # or a clock that has rung would wake the session again and again
     if any(wait.kind is WaitKind.COPY for wait in drive.state.waits.values()):
         return await _end(drive, "waiting", reason="it is not known what happened after this log was copied")
     if not await _same_workspace(drive, plan):
@@ -89,6 +94,8 @@ async def _reason_to_end(drive: Drive, plan: Plan, steps: int) -> Ended | None:
     state, most = drive.state, drive.parts.limits.steps_per_turn
     if state.stop:
         return await _end(drive, "stopped", reason="asked to stop")
+    if drive.out_of_time and not (settled and turn_over(state) and not state.queued):
+        return await _end(drive, "stopped", reason=_used_up(drive), limit="turn.seconds")
     if drive.paused:
         reason = "the process was asked to end; resume to go on"
         if drive.left:
@@ -99,15 +106,27 @@ async def _reason_to_end(drive: Drive, plan: Plan, steps: int) -> Ended | None:
     if turn_over(state) and not state.queued:
         return await _end(drive, "finished", text=state.step.text if state.step else "")
     if steps >= most:
-        return await _end(drive, "stopped", reason=f"it used its {most} steps; resume to allow as many again")
+        reason = f"it used its {most} steps; resume to allow as many again"
+        return await _end(drive, "stopped", reason=reason, limit="turn.steps")
+    if not turn_over(state) and not drive.may_begin():
+        return await _end(drive, "stopped", reason=_used_up(drive), limit="turn.seconds")
+    used_up = await spending.used_up(drive, new_turn=turn_over(state))
+    if used_up is not None:
+        return await _end(drive, "stopped", reason=used_up.reason, limit=used_up.limit)
+    if not asking.due(drive) and not await asking.pause(drive):
+        return await _end(drive, "waiting", reason=WaitKind.TIME.value)
     return None
+
+
+def _used_up(drive: Drive) -> str:
+    return f"the turn used its {drive.parts.limits.turn_seconds:g} seconds; resume to allow as many again"
 
 
 async def _ask(drive: Drive, plan: Plan) -> Reply | None:
     state = drive.state
     over = turn_over(state)
     if plan.model is None:
-        await _fail(drive, "no model")
+        await _fail(drive, "no model", UsageError.code)
         raise UsageError("This runtime has no model. Nothing was asked. Give one to Runtime(model=…), or --model.")
     try:
         return await take_step(
@@ -123,7 +142,10 @@ async def _ask(drive: Drive, plan: Plan) -> Reply | None:
     except Interrupted:
         return None
     except ModelError as error:
-        await _fail(drive, str(error))
+        turn = state.turn + 1 if over else state.turn
+        if await asking.note(drive, error, step=next_step(drive, turn), model=plan.model.name):
+            return None
+        await _fail(drive, str(error), error.code)
         raise
 
 
@@ -138,14 +160,14 @@ async def _check(drive: Drive, finish: str, cut: int) -> None:
     """Fail the run on a reply that can't be used (CALL-08); a cut one is told to the model first (CALL-05)."""
     if finish == "empty":
         reason = "The model's reply held neither text nor calls. Nothing was executed. Resume to ask it again."
-        await _fail(drive, reason)
+        await _fail(drive, reason, EmptyReply.code)
         raise EmptyReply(reason)
     if cut > _MOST_CUT_REPLIES:
         reason = (
             f"The model's reply was cut off {cut} times in a row ({finish}). Nothing of it was executed. "
             "Allow longer replies, or ask for less, then resume."
         )
-        await _fail(drive, reason)
+        await _fail(drive, reason, IncompleteReply.code)
         raise IncompleteReply(reason)
 
 
@@ -186,15 +208,19 @@ async def _end(
     text: str = "",
     reason: str = "",
     left: bool = False,
+    limit: str = "",
 ) -> Ended | None:
     """End the run, unless something has just come in from outside: then ``None``, and the loop looks again."""
     failpoint.hit("run.ending")
+    ended = RunEnded(status="left" if left else status, reason=reason, limit=limit)
+    # What is used up is not granted anew by a clock: a person has to go on.
+    clocks = asking.clocks(drive) if limit else ()
     try:
-        await drive.append(RunEnded(status="left" if left else status, reason=reason), judged=drive.state.outsider_seq)
+        await drive.append(*clocks, ended, judged=drive.state.outsider_seq)
     except Moved:
         return None
-    return Ended(status=status, text=text, reason=reason)
+    return Ended(status=status, text=text, reason=reason, limit=limit)
 
 
-async def _fail(drive: Drive, reason: str) -> None:
-    await drive.append(RunEnded(status="failed", reason=reason))
+async def _fail(drive: Drive, reason: str, code: str) -> None:
+    await drive.append(RunEnded(status="failed", reason=reason, code=code))

@@ -19,12 +19,14 @@ from callslip.core.state import QueuedMessage
 from callslip.ports.model import Delta, Model, Proposal, Reply, Request
 from callslip.runtime import payloads
 from callslip.runtime.drive import Drive
-from callslip.runtime.live import ModelText
+from callslip.runtime.live import Asking, ModelText
 from callslip.sessions.project import project
 
 
 class Interrupted(Exception):
-    """The request was given up because somebody asked the session to stop. Nothing of it was recorded."""
+    """The request was given up because somebody asked the session to stop, or its turn has used its time. Nothing of
+    it was recorded.
+    """
 
 
 async def take_step(
@@ -47,8 +49,10 @@ async def take_step(
     shown = tuple(UserText(text=message.text) for message in consume)
     request = Request(system=system, messages=(*messages, *shown), tools=views, stream=stream)
     model = chosen(model, request)
-    reply = await _ask(drive, model, request)
-    step = f"{turn}.{drive.state.steps_in_turn + 1 if turn == drive.state.turn else 1}"
+    step = next_step(drive, turn)
+    began = drive.parts.clock.monotonic()
+    reply = await _ask(drive, model, request, step=step, new_turn=turn != drive.state.turn)
+    took = round((drive.parts.clock.monotonic() - began) * 1000)
     same = drive.state.step is not None and drive.state.step.visible == tuple(visible)
     requested = ModelRequested(
         step=step,
@@ -57,8 +61,13 @@ async def take_step(
         visible=None if same else tuple(visible),
         consumed=tuple(message.seq for message in consume),
     )
-    await record(drive, requested, reply)
+    await record(drive, requested, reply, took)
     return reply
+
+
+def next_step(drive: Drive, turn: int) -> str:
+    """What the step is called that is taken next in this turn."""
+    return f"{turn}.{drive.state.steps_in_turn + 1 if turn == drive.state.turn else 1}"
 
 
 def chosen(model: Model, request: Request) -> Model:
@@ -67,8 +76,8 @@ def chosen(model: Model, request: Request) -> Model:
     return model if choose is None else choose(request)
 
 
-async def record(drive: Drive, requested: ModelRequested, reply: Reply) -> None:
-    """Commit a step: the request, the reply and every proposal in it."""
+async def record(drive: Drive, requested: ModelRequested, reply: Reply, took: int | None = None) -> None:
+    """Commit a step: the request, the reply and every proposal in it. ``took``: milliseconds until the reply came."""
     replied = ModelReplied(
         step=requested.step,
         text=canon.scrub(reply.text),
@@ -76,6 +85,7 @@ async def record(drive: Drive, requested: ModelRequested, reply: Reply) -> None:
         calls=len(reply.proposals),
         usage=reply.usage,
         reply_model=canon.scrub(reply.model),
+        duration_ms=took,
         kept=await _kept(drive, reply),
     )
     calls = [
@@ -123,16 +133,20 @@ def _bounded(arguments: object) -> str:
         return "(nested too deeply to be shown)"
 
 
-async def _ask(drive: Drive, model: Model, request: Request) -> Reply:
+async def _ask(drive: Drive, model: Model, request: Request, *, step: str, new_turn: bool) -> Reply:
     watch, session = drive.parts.watch, drive.session
 
     def on_delta(delta: Delta) -> None:
         if delta.text:
             watch(ModelText(session=session, text=delta.text))
 
-    asking = asyncio.ensure_future(model.reply(request, on_delta))
+    async def ask() -> Reply:
+        watch(Asking(session=session, step=step, model=model.name))
+        return await model.reply(request, on_delta)
+
+    asking = asyncio.ensure_future(ask())
     try:
-        async with drive.listening():
+        async with drive.listening(), drive.timed(new_turn=new_turn):
             while not asking.done():
                 changed = asyncio.ensure_future(drive.changed.wait())
                 try:
@@ -140,7 +154,7 @@ async def _ask(drive: Drive, model: Model, request: Request) -> Reply:
                 finally:
                     changed.cancel()
                 drive.changed.clear()
-                if (drive.state.stop or drive.paused) and not asking.done():
+                if (drive.state.stop or drive.paused or drive.out_of_time) and not asking.done():
                     raise Interrupted
         return asking.result()
     finally:

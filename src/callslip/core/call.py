@@ -20,6 +20,7 @@ from callslip.core.events.function_call import FunctionCall
 from callslip.core.events.function_response import FunctionResponse
 from callslip.core.events.model_requested import VisibleTool
 from callslip.core.events.tool_dispatch import ToolDispatch
+from callslip.core.instead import Instead
 from callslip.core.payload import Payload
 from callslip.core.result import Effect
 
@@ -62,6 +63,10 @@ class CallState(msgspec.Struct, kw_only=True):
     """When it was dispatched, milliseconds since 1970, by the clock of whoever did."""
     failed: AttemptFailed | None = None
     """Set when the latest attempt ended without a response."""
+    tried: int = 0
+    """How many attempts there were since the call was proposed, or since a person said that it did not happen."""
+    first_failed_at: int | None = None
+    """When the first of them was seen to have failed, milliseconds since 1970."""
     ended_seen_at: int | None = None
     """When it was seen that the latest attempt had ended: by its own process, or by a run that found its owner gone."""
     ended_how: str = ""
@@ -117,6 +122,14 @@ class CallState(msgspec.Struct, kw_only=True):
         if self.asked is not None and self.asked.edited:
             return self.asked.arguments
         return self.kept if self.kept is not None and self.kept_edits else self.call.arguments
+
+    @property
+    def instead(self) -> Instead | None:
+        """Set once another tool is to answer: from then on all is about that one."""
+        for said in (self.dispatch, self.failed, self.asked):
+            if said is not None and said.instead is not None:
+                return said.instead
+        return None
 
     @property
     def attempts(self) -> int:

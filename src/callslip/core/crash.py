@@ -10,13 +10,18 @@ from __future__ import annotations
 import msgspec
 
 from callslip.core.call import CallState
+from callslip.core.events.attempt_failed import AttemptFailed
+from callslip.core.events.tool_dispatch import ToolDispatch
 from callslip.core.fold import HERE
 from callslip.core.result import Effect, Status
 from callslip.core.sealing import COPY, ELSEWHERE
 from callslip.core.tool import Recovery, Risk
 
 MAX_ATTEMPTS = 5
-"""After so many attempts an idempotent call is parked: a call that kills its process must not do so for ever."""
+"""After so many attempts a call is not tried again, unless the settings say otherwise: one that kills its process must
+not do so for ever."""
+
+RETRY = "it failed, and is tried again after a pause"
 
 
 class Reuse(msgspec.Struct, frozen=True):
@@ -45,6 +50,10 @@ class Settle(msgspec.Struct, frozen=True, kw_only=True):
     status: Status
     code: str
     effect: Effect = Effect.UNKNOWN
+
+
+class GiveUp(msgspec.Struct, frozen=True):
+    """Answer it with what its latest attempt failed with: it is not tried again."""
 
 
 EXHAUSTED = Settle(status=Status.RETRYABLE_ERROR, code="attempts_exhausted")
@@ -90,7 +99,7 @@ class WaitUntil(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Conclusion = (
-    Reuse | GateAgain | Again | AskProbe | CompareEvidence | Settle | SettleByVerdict | Park | AwaitVerdict
+    Reuse | GateAgain | Again | AskProbe | CompareEvidence | Settle | GiveUp | SettleByVerdict | Park | AwaitVerdict
     | AwaitApproval | AwaitClient | AwaitJob | PollJob | WaitUntil
 )  # fmt: skip
 
@@ -101,12 +110,13 @@ _POLL_AGAIN = frozenset({"tool_gone", "job_overdue"})
 """The same of a call whose job is known."""
 
 
-def judge(call: CallState, *, now: int) -> Conclusion:
+def judge(call: CallState, *, now: int, most: int = MAX_ATTEMPTS) -> Conclusion:
     """What may be done with a call, by the log alone.
 
     Args:
         call: the folded call.
         now: milliseconds since 1970, UTC.
+        most: how often it may be tried.
     """
     if call.response is not None:
         return Reuse()
@@ -127,8 +137,8 @@ def judge(call: CallState, *, now: int) -> Conclusion:
     if call.job is not None:
         return _job(call, now)
     if call.failed is not None and call.failed.effect is Effect.NONE:
-        return GateAgain()
-    return _unknown_outcome(call, now)
+        return _no_effect(call, call.failed, now, most)
+    return _unknown_outcome(call, now, most)
 
 
 def _may_be_told(call: CallState, code: str) -> bool:
@@ -143,7 +153,18 @@ def _job(call: CallState, now: int) -> Conclusion:
     return AwaitJob() if call.parked is None and now < wake_at else PollJob()
 
 
-def _unknown_outcome(call: CallState, now: int) -> Conclusion:
+def _no_effect(call: CallState, failed: AttemptFailed, now: int, most: int) -> Conclusion:
+    """It may be made again, once its pause is over and as long as it was not tried too often."""
+    if failed.instead is not None:  # another tool is to answer, and has not been tried yet
+        return GateAgain()
+    if call.tried >= most or failed.last:
+        return GiveUp()
+    if failed.retry_at is not None and now < failed.retry_at:
+        return WaitUntil(at=failed.retry_at, reason=RETRY)
+    return GateAgain()
+
+
+def _unknown_outcome(call: CallState, now: int, most: int) -> Conclusion:
     dispatch = call.dispatch
     assert dispatch is not None
     if dispatch.recovery is Recovery.NEVER:
@@ -158,16 +179,28 @@ def _unknown_outcome(call: CallState, now: int) -> Conclusion:
     if until is None or now < until:
         return WaitUntil(at=until, reason="its earlier attempt may still take effect")
     if dispatch.recovery is Recovery.IDEMPOTENT:
-        if dispatch.attempt >= MAX_ATTEMPTS and dispatch.risk is Risk.READ:
-            return EXHAUSTED
-        if dispatch.attempt >= MAX_ATTEMPTS:
-            return Park(code="attempts_exhausted", reason=f"{dispatch.attempt} attempts ended without an answer")
-        return Again()
+        return _repeat(call, dispatch, now, most)
     if dispatch.recovery is Recovery.PROBE:
         return AskProbe()
     if dispatch.evidence is None:
         return Park(code="unknown_outcome", reason="no evidence was taken before its dispatch")
     return CompareEvidence()
+
+
+def _repeat(call: CallState, dispatch: ToolDispatch, now: int, most: int) -> Conclusion:
+    """Make an attempt that is declared safe to repeat again, unless it was made too often or would fail the same."""
+    failed = call.failed
+    stays = failed is not None and failed.transient is False
+    if call.tried >= most or (failed is not None and failed.last):
+        if dispatch.risk is Risk.READ:
+            return EXHAUSTED if failed is None or failed.transient is None else GiveUp()
+        if stays:
+            return Park(code="unknown_outcome", reason=_unclear(call))
+        times = f"{call.tried} attempts" if call.tried > 1 else "its one attempt"
+        return Park(code="attempts_exhausted", reason=f"{times} ended without an answer")
+    if failed is not None and failed.retry_at is not None and now < failed.retry_at:
+        return WaitUntil(at=failed.retry_at, reason=RETRY)
+    return Again()
 
 
 def _unclear(call: CallState) -> str:

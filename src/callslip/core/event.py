@@ -20,12 +20,14 @@ from callslip.core.events.attempt_failed import AttemptFailed
 from callslip.core.events.background_polled import BackgroundPolled
 from callslip.core.events.background_started import BackgroundStarted
 from callslip.core.events.blob_erased import BlobErased
+from callslip.core.events.breaker_opened import BreakerOpened
 from callslip.core.events.call_parked import CallParked
 from callslip.core.events.call_resolved import CallResolved
 from callslip.core.events.context_compacted import ContextCompacted
 from callslip.core.events.function_call import FunctionCall
 from callslip.core.events.function_response import FunctionResponse
 from callslip.core.events.late_outcome import LateOutcome
+from callslip.core.events.model_failed import ModelFailed
 from callslip.core.events.model_replied import ModelReplied
 from callslip.core.events.model_requested import ModelRequested
 from callslip.core.events.revert_started import RevertStarted
@@ -50,6 +52,7 @@ Event = (
     | UserMessage
     | ModelRequested
     | ModelReplied
+    | ModelFailed
     | FunctionCall
     | ApprovalRequested
     | ApprovalDecided
@@ -59,6 +62,7 @@ Event = (
     | BackgroundPolled
     | AttemptFailed
     | FunctionResponse
+    | BreakerOpened
     | LateOutcome
     | CallParked
     | CallResolved
@@ -114,6 +118,8 @@ class Stored(msgspec.Struct, frozen=True, kw_only=True):
     seq: int
     digest: bytes
     record: Record
+    size: int = 0
+    """Bytes of its text, as it is stored."""
 
 
 def from_outside(event: Event) -> bool:

@@ -10,7 +10,7 @@ import copy
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from callslip.core import asking, jobs, sealing, undoing
+from callslip.core import asking, counting, jobs, sealing, undoing
 from callslip.core.broken import broken
 from callslip.core.call import CallState, Driver, StepState
 from callslip.core.event import Draft, Event, Record, Stored, from_outside, genesis
@@ -21,12 +21,14 @@ from callslip.core.events.attempt_failed import AttemptFailed
 from callslip.core.events.background_polled import BackgroundPolled
 from callslip.core.events.background_started import BackgroundStarted
 from callslip.core.events.blob_erased import BlobErased
+from callslip.core.events.breaker_opened import BreakerOpened
 from callslip.core.events.call_parked import CallParked
 from callslip.core.events.call_resolved import CallResolved
 from callslip.core.events.context_compacted import ContextCompacted
 from callslip.core.events.function_call import FunctionCall
 from callslip.core.events.function_response import FunctionResponse
 from callslip.core.events.late_outcome import LateOutcome
+from callslip.core.events.model_failed import ModelFailed
 from callslip.core.events.model_replied import ModelReplied
 from callslip.core.events.model_requested import ModelRequested
 from callslip.core.events.revert_started import RevertStarted
@@ -41,13 +43,14 @@ from callslip.core.events.tool_dispatch import ToolDispatch
 from callslip.core.events.user_message import UserMessage
 from callslip.core.events.wait_closed import WaitClosed
 from callslip.core.events.wait_opened import WaitOpened
-from callslip.core.result import Status
+from callslip.core.instead import CACHE
+from callslip.core.result import Effect, Status
 from callslip.core.state import Answered, CompactedItem, QueuedMessage, SessionState, StepItem, UserItem
 from callslip.core.undoing import REVERT
 from callslip.core.wait import WaitKind
 from callslip.errors import LogBroken, Sealed
 
-CALLER = "caller"
+CALLER = counting.CALLER
 """The model name of a dispatcher's steps, whose turns Callslip does not know."""
 
 _ANSWERED = 200
@@ -71,8 +74,8 @@ def fold(session: str, log: Iterable[Stored]) -> SessionState:
     return state
 
 
-def apply(state: SessionState, stored: Stored) -> None:
-    """Take one more event into the state.
+def apply(state: SessionState, stored: Stored, *, counted: bool = True) -> None:
+    """Take one more event into the state. ``counted``: also into what was used and repeated so far.
 
     Raises:
         LogBroken: the event is out of order, of unknown origin, or contradicts what came before.
@@ -90,6 +93,8 @@ def apply(state: SessionState, stored: Stored) -> None:
     else:
         _check_owner(state, stored)
     _RULES[type(record.event)](state, record.event, record, stored.seq)
+    if counted:
+        counting.count(state, stored)
     state.seq = stored.seq
     state.digest = stored.digest
 
@@ -119,7 +124,7 @@ def rehearse(state: SessionState, drafts: Sequence[Draft]) -> None:
     trial.queued = list(state.queued)
     trial.undone = dict(state.undone)
     for seq, one in enumerate(drafts, start=state.seq + 1):
-        apply(trial, Stored(seq=seq, digest=b"", record=one.record))
+        apply(trial, Stored(seq=seq, digest=b"", record=one.record), counted=False)
 
 
 def _touched(state: SessionState, drafts: Sequence[Draft]) -> set[str]:
@@ -160,6 +165,9 @@ def _session_started(state: SessionState, event: SessionStarted, record: Record,
 
 
 def _run_started(state: SessionState, event: RunStarted, record: Record, seq: int) -> None:
+    if state.turn_from and not state.run_open:  # after a crash the time goes on counting
+        stopped = state.last_status == "stopped"
+        state.turn_from = record.at if stopped else state.turn_from + max(record.at - state.ended_at, 0)
     state.run = record.run
     state.run_open = True
     state.epoch = record.epoch
@@ -188,7 +196,9 @@ def _rests_on(state: SessionState, trust_seq: int, trust_digest: str) -> None:
 
 def _run_ended(state: SessionState, event: RunEnded, record: Record, seq: int) -> None:
     state.run_open = False
-    state.last_status = event.status
+    state.last_status, state.ended_at = event.status, record.at
+    if event.status == "failed":  # whoever resumes by hand begins to count anew
+        state.model_failed = None
     # A run that a budget stopped leaves its turn open: the next one goes on with it.
     if event.status == "finished" or (event.status == "stopped" and state.stop):
         state.turn_open = state.stop = False
@@ -226,10 +236,12 @@ def _model_requested(state: SessionState, event: ModelRequested, record: Record,
                 raise broken(seq, f"it shows user message {position}, which is not in the queue")
             state.items.append(UserItem(text=consumed[position].text))
         state.queued = [message for message in state.queued if message.seq not in event.consumed]
+        state.model_failed = None
     if event.model != REVERT:
         if event.turn != state.turn:
             state.turn = event.turn
             state.steps_in_turn = 0
+            state.turn_from = record.at
         state.steps_in_turn += 1
         state.turn_open = event.model != CALLER
     visible = event.visible if event.visible is not None else state.step.visible if state.step else ()
@@ -248,6 +260,17 @@ def _model_replied(state: SessionState, event: ModelReplied, record: Record, seq
         state.items.append(
             StepItem(step=step.step, text=event.text, finish=event.finish, model=step.model, kept=event.kept)
         )
+
+
+def _model_failed(state: SessionState, event: ModelFailed, record: Record, seq: int) -> None:
+    before = 0 if state.model_failed is None else state.model_failed.attempt
+    if event.attempt != before + 1:
+        raise broken(seq, f"request {event.attempt} to the model failed after request {before}")
+    if any(call.response is None for call in state.calls.values()):
+        raise broken(seq, "the model was asked while a call has no response")
+    if not before:
+        state.model_failing_since = record.at
+    state.model_failed = event
 
 
 def _function_call(state: SessionState, event: FunctionCall, record: Record, seq: int) -> None:
@@ -274,21 +297,40 @@ def _tool_dispatch(state: SessionState, event: ToolDispatch, record: Record, seq
     if event.attempt != call.attempts + 1:
         raise broken(seq, f"attempt {event.attempt} of {event.call_id} follows attempt {call.attempts}")
     _check_key(call, event, seq)
+    _check_instead(call, event, seq)
     asking.check_dispatch(state, call, event, seq)
+    if call.dispatch is not None and call.dispatch.tool != event.tool:  # it has had no attempts of its own
+        call.tried, call.first_failed_at = 0, None
     call.dispatch, call.dispatch_epoch, call.dispatched_by = event, record.epoch, state.driver
     call.failed = call.parked = call.resolved = call.resolved_seq = None
+    call.tried += 1
     call.job, call.polled, call.polls = None, None, 0
     call.ended_seen_at, call.ended_how = None, ""
     call.dispatched_at = record.at
 
 
 def _check_key(call: CallState, event: ToolDispatch, seq: int) -> None:
-    """The key stays, unless a person has changed the arguments after it was ruled out that the call happened."""
+    """The key stays, unless a person has changed the arguments, or another tool stands in, after it was ruled out that
+    the call happened.
+    """
     before = call.dispatch
     if before is None or before.idempotency_key == event.idempotency_key:
         return
+    if event.instead is not None and before.instead is None and not call.unconcluded:
+        return
     if before.arguments_digest == event.arguments_digest or call.unconcluded:
         raise broken(seq, f"attempt {event.attempt} of {event.call_id} has another idempotency key")
+
+
+def _check_instead(call: CallState, event: ToolDispatch, seq: int) -> None:
+    """What stands in is named, has nobody standing in for it, and comes after whatever was tried had no effect."""
+    if event.instead is not None and event.instead.tool != event.tool:
+        raise broken(seq, f"{event.call_id} is dispatched to {event.tool} where {event.instead.tool} stands in")
+    said = call.instead
+    if said is not None and event.instead != said:
+        raise broken(seq, f"{said.tool} stands in for {event.call_id}, and {event.tool} is dispatched")
+    if event.instead is not None and said is None and call.unconcluded:
+        raise broken(seq, f"{event.tool} stands in for {event.call_id} while an attempt of it is unconcluded")
 
 
 def _approval_requested(state: SessionState, event: ApprovalRequested, record: Record, seq: int) -> None:
@@ -313,7 +355,11 @@ def _attempt_failed(state: SessionState, event: AttemptFailed, record: Record, s
     call = _open_call(state, event.call_id, seq)
     _check_nonce(call, event.attempt, event.nonce, seq)
     jobs.check_no_job(call, seq)
+    if event.instead is not None and (event.effect is not Effect.NONE or call.instead is not None):
+        raise broken(seq, f"{event.instead.tool} is to stand in for {event.call_id}, which can't be")
     call.failed = event
+    if call.first_failed_at is None:
+        call.first_failed_at = record.at
     if event.ended:
         call.ended_seen_at, call.ended_how = record.at, HERE
 
@@ -335,6 +381,8 @@ def _function_response(state: SessionState, event: FunctionResponse, record: Rec
     if event.lane == "refused":
         if call.unconcluded:
             raise broken(seq, f"{event.call_id} is refused while a dispatch of it is unconcluded")
+        if event.status is Status.SUCCESS and event.fallback is None:
+            raise broken(seq, f"{event.call_id} succeeded without having been dispatched")
     elif event.resolved is not None:
         if event.resolved != call.resolved_seq:
             raise broken(seq, f"{event.call_id} is settled by a verdict at {event.resolved} that is not there")
@@ -346,7 +394,8 @@ def _function_response(state: SessionState, event: FunctionResponse, record: Rec
         raise broken(seq, "pending_approval is an answer to a caller, never an event")
     jobs.check_words(call, event, record, seq)
     call.response, call.from_outside = event, record.epoch == 0
-    if event.status is Status.SUCCESS and call.dispatch is not None:
+    cached = event.fallback is not None and event.fallback.source == CACHE
+    if event.status is Status.SUCCESS and call.dispatch is not None and not cached:
         state.succeeded.add(call.dispatch.tool)
     if call.call.undoes:
         undoing.concluded(state, call, event)
@@ -380,6 +429,10 @@ def _close_step(state: SessionState, seq: int) -> None:
     )
 
 
+def _breaker_opened(state: SessionState, event: BreakerOpened, record: Record, seq: int) -> None:
+    _open_call(state, event.call_id, seq)
+
+
 def _late_outcome(state: SessionState, event: LateOutcome, record: Record, seq: int) -> None:
     call = state.calls.get(event.call_id)
     if call is not None:
@@ -399,6 +452,7 @@ def _call_resolved(state: SessionState, event: CallResolved, record: Record, seq
         raise broken(seq, f"its verdict on {event.call_id} answers {event.wait_id}, which is not open")
     call.resolved, call.resolved_seq = event, seq
     if event.verdict == "did_not_happen":  # the approval was used up by the attempt that did not happen
+        call.tried, call.first_failed_at = 0, None
         asking.used_up(call)
 
 
@@ -440,9 +494,19 @@ def _answered(state: SessionState, wait: WaitOpened) -> bool:
 
 
 def _stop_requested(state: SessionState, event: StopRequested, record: Record, seq: int) -> None:
+    if event.unread:
+        if not only_unread(state):
+            raise broken(seq, "it takes back what nobody has read, and something else is open")
+        state.queued = []
+        return
     state.stop = True
     for call in state.open_calls():
         call.withdrawn = True
+
+
+def only_unread(state: SessionState) -> bool:
+    """Whether nothing is open but messages that no request has read, nor is just reading."""
+    return bool(state.queued) and not (state.run_open or state.turn_open or state.open_calls())
 
 
 def _revert_started(state: SessionState, event: RevertStarted, record: Record, seq: int) -> None:
@@ -495,6 +559,7 @@ _RULES: dict[type[Any], Callable[[SessionState, Any, Record, int], None]] = {
     SessionForked: _session_forked,
     ModelRequested: _model_requested,
     ModelReplied: _model_replied,
+    ModelFailed: _model_failed,
     FunctionCall: _function_call,
     ApprovalRequested: _approval_requested,
     ApprovalDecided: _approval_decided,
@@ -504,6 +569,7 @@ _RULES: dict[type[Any], Callable[[SessionState, Any, Record, int], None]] = {
     BackgroundPolled: _background_polled,
     AttemptFailed: _attempt_failed,
     FunctionResponse: _function_response,
+    BreakerOpened: _breaker_opened,
     LateOutcome: _late_outcome,
     CallParked: _call_parked,
     CallResolved: _call_resolved,

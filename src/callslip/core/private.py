@@ -18,8 +18,10 @@ from callslip.core.events.approval_decided import ApprovalDecided
 from callslip.core.events.approval_requested import ApprovalRequested
 from callslip.core.events.attempt_failed import AttemptFailed
 from callslip.core.events.background_polled import BackgroundPolled
+from callslip.core.events.breaker_opened import BreakerOpened
 from callslip.core.events.function_response import FunctionResponse
 from callslip.core.events.late_outcome import LateOutcome
+from callslip.core.events.model_failed import ModelFailed
 from callslip.core.events.model_replied import ModelReplied
 from callslip.core.events.tool_dispatch import ToolDispatch
 from callslip.core.events.user_message import UserMessage
@@ -27,11 +29,13 @@ from callslip.core.events.user_message import UserMessage
 HIDDEN: dict[type, tuple[str, ...]] = {
     UserMessage: ("text",),
     ModelReplied: ("text",),
+    ModelFailed: ("message",),
     ApprovalRequested: ("evidence", "again", "edited"),
     ApprovalDecided: ("changes",),
     ToolDispatch: ("claims", "evidence", "changed"),
-    AttemptFailed: ("internal",),
+    AttemptFailed: ("internal", "message"),
     BackgroundPolled: ("note",),
+    BreakerOpened: ("target",),
     FunctionResponse: ("summary", "error_message", "field_errors", "notes", "internal"),
     LateOutcome: ("internal",),
 }

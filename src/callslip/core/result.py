@@ -7,6 +7,9 @@ from typing import Any, Literal
 
 import msgspec
 
+from callslip.core.instead import Fallback
+from callslip.errors import Layer
+
 
 class Status(StrEnum):
     """The eight outcomes a model can be told. ``pending_approval`` is never an event: the call still waits."""
@@ -73,10 +76,14 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """Stable and documented in docs/reference/codes.md; ``None`` on success."""
     error_message: str | None = None
     """Sanitised: no stack, path, host or secret."""
+    layer: Layer | None = None
+    """Where it failed; ``None`` on success, and while the call waits."""
     field_errors: tuple[FieldError, ...] = ()
     retryable: bool = False
     result: ToolResult | None = None
     attempt: int | None = None
+    fallback: Fallback | None = None
+    """Not the tool that was called has answered, or not now."""
     wait_id: str | None = None
     """Set with ``pending_approval``: what is waited for."""
 

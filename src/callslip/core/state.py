@@ -13,6 +13,7 @@ import msgspec
 from callslip.core.call import CallState, Driver, StepState
 from callslip.core.events.function_call import FunctionCall
 from callslip.core.events.function_response import FunctionResponse
+from callslip.core.events.model_failed import ModelFailed
 from callslip.core.events.revert_started import RevertStarted
 from callslip.core.events.session_forked import SessionForked
 from callslip.core.events.session_imported import SessionImported
@@ -21,6 +22,7 @@ from callslip.core.events.session_started import SessionStarted, WorkspaceIdenti
 from callslip.core.events.wait_closed import WaitClosed
 from callslip.core.events.wait_opened import WaitOpened
 from callslip.core.payload import Payload
+from callslip.core.spent import Counts
 
 
 class QueuedMessage(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,10 +114,21 @@ class SessionState(msgspec.Struct, kw_only=True):
     """The latest position of the trust file that the session has rested on, and its digest there."""
     turn: int = 0
     steps_in_turn: int = 0
+    counts: Counts = msgspec.field(default_factory=Counts)
+    """What it has used, and what its model repeats."""
     turn_open: bool = False
     """The user asked for something that has no final answer yet."""
+    turn_from: int = 0
+    """From when on the turn's time counts, in milliseconds since 1970: its first request, later by all the time in
+    which no run was under way. A run that was stopped gives the next one all of it anew."""
+    ended_at: int = 0
+    """When the latest run ended."""
     step: StepState | None = None
     """The latest step."""
+    model_failed: ModelFailed | None = None
+    """Set while the model could not answer and is to be asked again."""
+    model_failing_since: int = 0
+    """When it could not answer for the first time, milliseconds since 1970."""
     calls: dict[str, CallState] = {}
     """Calls of steps that are not closed yet, and of the latest step."""
     steps: dict[str, tuple[int, int]] = {}

@@ -89,6 +89,13 @@ class ToolSpec(msgspec.Struct, frozen=True, kw_only=True):
     poll_after_ms: int = 5_000
     """When the job is asked after for the first time; then after twice as long, unless its tool says when."""
     fallback: str | None = None
+    """The tool that answers, to the same arguments, when this one fails without having had an effect (RESI-05)."""
+    cached_fallback_ms: int | None = None
+    """Of a tool that only reads: how old an earlier answer may be that is given when it fails; ``None``: none is."""
+    breaker: bool = True
+    """Whether nobody calls it for a while when it keeps failing (RESI-04)."""
+    target: str = ""
+    """What it reaches, as a template over its arguments, e.g. ``{host}``: each is left alone by itself."""
     compensation: str | None = None
 
     @property

@@ -8,6 +8,7 @@ from typing import Literal
 import msgspec
 
 from callslip.core.events.model_requested import VisibleTool
+from callslip.core.tool import Risk, ToolSpec
 from callslip.errors import ToolDefinitionError
 from callslip.ports.executor import Executor
 from callslip.ports.model import ToolView
@@ -15,6 +16,9 @@ from callslip.schema.coerce import Coercer
 from callslip.schema.engine import SchemaError
 from callslip.schema.normalise import Normaliser, read_normalisers
 from callslip.schema.validate import Validator, compile_schema
+
+_RISKS = list(Risk)
+"""From the least to the most."""
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,6 +61,26 @@ class Catalogue(Mapping[str, Entry]):
                 raise ToolDefinitionError(
                     f"{name} is undone by {undoes!r}, and no tool of that name is bound. Nothing was started. Bind it."
                 )
+            self._check_fallback(entry.executor.spec)
+
+    def _check_fallback(self, spec: ToolSpec) -> None:
+        """What stands in is there, answers here and now, and does no more to the world than what it stands in for."""
+        if spec.fallback is None:
+            return
+        other = self._entries.get(spec.fallback)
+        wrong = None
+        if other is None:
+            wrong = "no tool of that name is bound"
+        elif other.executor.spec.name == spec.name:
+            wrong = "that is the tool itself"
+        elif other.executor.spec.client_owned or other.executor.spec.background or spec.client_owned or spec.background:
+            wrong = "one of the two is answered by a client or by a job, where nothing can stand in"
+        elif _RISKS.index(other.executor.spec.risk) > _RISKS.index(spec.risk):
+            wrong = f"that one is declared {other.executor.spec.risk}, and may do more than what it stands in for"
+        if wrong is not None:
+            raise ToolDefinitionError(
+                f"{spec.name} has the fallback {spec.fallback!r}: {wrong}. Nothing was started. Correct `fallback`."
+            )
 
     def __getitem__(self, name: str) -> Entry:
         return self._entries[name]

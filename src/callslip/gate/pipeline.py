@@ -1,8 +1,8 @@
 """Every gate in its fixed order, none skipped (CALL-02). Pure but for the tool's own rules: executes nothing.
 
-lookup → visible in this step → arguments → business rules → required calls → policy. What follows (approval, claims,
-prepare, T1) is ``runtime/dispatch``. Each gate runs only when the ones before it passed, so that an earlier answer
-tells nothing of a later gate.
+lookup → visible in this step → arguments → business rules → required calls → loop guard → policy. What follows
+(approval, breaker, claims, prepare, T1) is ``runtime/dispatch``. Each gate runs only when the ones before it passed, so
+that an earlier answer tells nothing of a later gate.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import msgspec
 
 from callslip.core import canon
 from callslip.core.events.model_requested import VisibleTool
-from callslip.gate import access, business
+from callslip.core.repeat import Repeat
+from callslip.gate import access, business, loop
 from callslip.gate.arguments import Arguments, read_arguments
 from callslip.gate.catalogue import Catalogue, Entry
 from callslip.gate.lookup import lookup
@@ -48,10 +49,17 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     visible: Sequence[VisibleTool]
     succeeded: Collection[str]
     caller: str = "model"
+    repeated: Repeat | None = None
+    """It was made too often, and always came to this end."""
 
 
 def judge(case: Case, catalogue: Catalogue, policy: Policy) -> Passed | Refusal:
     """Pass or refuse one proposal."""
+    passed = _judge(case, catalogue, policy)
+    return loop.once_more(case.tool, passed, case.repeated) if isinstance(passed, Refusal) else passed
+
+
+def _judge(case: Case, catalogue: Catalogue, policy: Policy) -> Passed | Refusal:
     name = lookup(case.tool, (tool.name for tool in case.visible))
     if isinstance(name, Refusal):
         return name
@@ -61,7 +69,11 @@ def judge(case: Case, catalogue: Catalogue, policy: Policy) -> Passed | Refusal:
     arguments = read_arguments(case.arguments, entry, case.moment, exact=case.by_person)
     if isinstance(arguments, Refusal):
         return arguments
-    refusal = business.check_rules(entry, canon.parse(arguments.text)) or business.check_required(entry, case.succeeded)
+    refusal = (
+        business.check_rules(entry, canon.parse(arguments.text))
+        or business.check_required(entry, case.succeeded)
+        or loop.check_loop(name, case.repeated)
+    )
     if refusal is not None:
         return refusal
     verdict = access.decide(policy, entry, arguments.value, case.session, case.requester)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from callslip.core.events.model_requested import VisibleTool
+from callslip.core.instead import FALLBACK
 from callslip.core.result import Status
 from callslip.core.undoing import REVERT
 from callslip.gate.catalogue import Catalogue, Entry
@@ -28,8 +29,8 @@ def resolve(name: str, visible: Sequence[VisibleTool], catalogue: Catalogue, cal
             code="tool_gone",
             message=f"The tool {name!r} is no longer available. Nothing was executed; do without it.",
         )
-    # What undoes a call is named by that call's tool, and need not be a tool that models are shown.
-    if caller != REVERT and caller not in entry.executor.spec.callable_from:
+    # What undoes a call, or stands in for it, is named by that call's tool, and need not be one that models are shown.
+    if caller not in {REVERT, FALLBACK} and caller not in entry.executor.spec.callable_from:
         return Refusal(
             status=Status.PERMISSION_DENIED,
             code="not_callable_from",

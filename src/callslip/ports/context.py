@@ -22,6 +22,7 @@ class Context:
         attempt: 1 for the first dispatch.
         idempotency_key: send it with the effect, so that the service can tell a repeat (RECO-06).
         deadline: milliseconds since 1970, UTC; after it the result is no longer awaited.
+        grace: seconds between being told to stop (``cancelled``) and being ended by force, or left behind.
     """
 
     def __init__(
@@ -35,43 +36,101 @@ class Context:
         clock: Clock,
         on_progress: Callable[[str, float | None], None],
         on_partial: Callable[[str], None],
+        until: float | None = None,
+        grace: float = 5.0,
     ) -> None:
         self.session = session
         self.call_id = call_id
         self.attempt = attempt
         self.idempotency_key = idempotency_key
         self.deadline = deadline
+        self.grace = grace
         self.artifacts: list[tuple[BlobRef, bytes]] = []
+        self.printed = ""
+        """What its process wrote to its output streams, the end of it; for the log."""
+        self.notes: tuple[str, ...] = ()
+        """What its process changed to give the result a JSON form."""
         self._clock = clock
         self._on_progress = on_progress
         self._on_partial = on_partial
-        self._cancelled = threading.Event()
+        self._until = until
+        self._ended_at: float | None = None
+        self._cancelled = False
+        self._on_cancel: Callable[[], None] | None = None
         self._running = 0
         self._queued = False
+        self.hears = False
+        """Whether it looks at ``cancelled``, or is told of it, and so gets the grace time before it is given up."""
+        self.forced = False
+        """Whether it can be ended by force, which takes a while."""
+        self._end: tuple[Any, BaseException | None] | None = None
         self._abandoned: Callable[[Any, BaseException | None], None] | None = None
         self._lock = threading.Lock()
 
     def remaining(self) -> float:
-        """Seconds until the deadline; never negative."""
-        return max(0.0, (self.deadline - self._clock.now()) / 1000)
+        """Seconds until the deadline; never negative. Counted from the dispatch, whatever becomes of the clock."""
+        if self._until is None:
+            return max(0.0, (self.deadline - self._clock.now()) / 1000)
+        return max(0.0, self._until - self._clock.monotonic())
+
+    def ended(self) -> None:
+        """It has just ended, in one way or another. Called by the runtime, and by whatever runs it elsewhere."""
+        if self._ended_at is None:
+            self._ended_at = self._clock.monotonic()
+
+    @property
+    def late(self) -> bool:
+        """Whether it ended after its deadline."""
+        return self._until is not None and self._ended_at is not None and self._ended_at >= self._until
+
+    async def sleep(self, seconds: float) -> None:
+        """Let so many seconds pass, by the runtime's own clock."""
+        await self._clock.sleep(seconds)
 
     @property
     def cancelled(self) -> bool:
         """Whether the call was told to stop. A synchronous tool that runs long looks at this now and then."""
-        return self._cancelled.is_set()
+        return self._cancelled
 
     def cancel(self) -> None:
         """Tell the tool to stop. Called by the runtime."""
-        self._cancelled.set()
+        if not self._cancelled:
+            self._cancelled = True
+            if self._on_cancel is not None:
+                self._on_cancel()
+
+    def when_cancelled(self, tell: Callable[[], None]) -> None:
+        """Have this called when the tool is told to stop. Called by what runs it elsewhere."""
+        self._on_cancel = tell
+        if self._cancelled:
+            tell()
 
     @property
     def still_running(self) -> bool:
         """Whether a thread of this call, or a coroutine left behind, is running."""
         return self._running > 0
 
-    def wait_for_thread(self) -> None:
-        """The tool is synchronous and begins once a thread is free. Called by the executor."""
-        self._queued = True
+    def queue(self, *, hears: bool, forced: bool = False) -> None:
+        """It begins once a thread or a process is there for it. Called by the executor.
+
+        ``hears``: it looks at ``cancelled``. ``forced``: it can be ended by force.
+        """
+        self._queued, self.hears, self.forced = True, hears, forced
+
+    def begin(self) -> None:
+        """It begins now. Called by what runs it elsewhere.
+
+        Raises:
+            ToolFailed: it was given up before; nothing happened.
+        """
+        with self._lock:
+            if self._given_up:  # nobody waits any more, and it was recorded that nothing happened
+                raise ToolFailed("The call was given up before there was room for it.", code="cancelled")
+            self._queued = False
+
+    @property
+    def begun(self) -> bool:
+        return not self._queued
 
     def left_behind(self) -> None:
         """A coroutine of this call goes on although it was cancelled. Called by the runtime."""
@@ -88,22 +147,23 @@ class Context:
         return self._abandoned is not None
 
     def abandon(self, on_late: Callable[[Any, BaseException | None], None]) -> bool:
-        """Stop awaiting; a thread that ends later reports its result or error to ``on_late``, in that thread.
+        """Stop awaiting; a thread that ends later reports its result or error to ``on_late``, in that thread. One that
+        has ended a moment ago does so at once.
 
         Returns:
             Whether the call has begun. If not, it never will.
         """
         with self._lock:
-            self._abandoned = on_late
-            return not self._queued
+            self._abandoned, end = on_late, self._end
+        if end is not None:
+            on_late(*end)
+        return not self._queued
 
     def in_thread(self, function: Callable[[], Any]) -> Any:
         """Run a synchronous tool's body in the current thread, so that its end is seen even when abandoned."""
+        self.begin()
         with self._lock:
-            if self._given_up:  # nobody waits any more, and it was recorded that nothing happened
-                raise ToolFailed("The call was given up before a thread was free for it.", code="cancelled")
             self._running += 1
-            self._queued = False
         value, error = None, None
         try:
             value = function()
@@ -112,8 +172,10 @@ class Context:
             raise
         finally:
             with self._lock:
+                self.ended()
                 self._running -= 1
                 late = self._abandoned
+                self._end = (value, error)
             if late is not None:
                 late(value, error)
         return value

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
 from callslip.core.events.tool_dispatch import Evidence
+from callslip.core.fault import Fault
 from callslip.core.tool import ToolSpec
 from callslip.ports.context import Context
 
@@ -56,4 +57,13 @@ class Executor(Protocol):
 
     async def digest(self, target: str) -> str:
         """The evidence target's digest now."""
+        ...
+
+
+@runtime_checkable
+class Classifier(Protocol):
+    """Implemented by executors that know their own failures."""
+
+    def classify(self, error: BaseException) -> Fault | None:
+        """What kind of failure this is; ``None``: nothing more is known of it than of any such exception."""
         ...

@@ -7,24 +7,17 @@ from __future__ import annotations
 
 import asyncio
 
-from callslip.core import crash, ids
+from callslip.core import crash
 from callslip.core.call import CallState
-from callslip.core.events.wait_closed import WaitClosed
-from callslip.core.events.wait_opened import WaitOpened
-from callslip.core.tool import Risk
 from callslip.core.wait import WaitKind
 from callslip.errors import Moved
-from callslip.runtime import poll, questions, recover
+from callslip.runtime import breaking, pausing, poll, questions, recover
 from callslip.runtime.closing import closing
 from callslip.runtime.dispatch import again, dispatch
 from callslip.runtime.drive import Drive
 from callslip.runtime.holds import void
 from callslip.runtime.judge import withdrawn
-from callslip.runtime.live import Waiting
 from callslip.runtime.proofs import verdict_fault
-
-_PAUSE = 0.2
-"""Seconds before a second attempt within a run; doubled for each further one."""
 
 
 def actionable(drive: Drive, call: CallState, *, first: bool) -> bool:
@@ -33,7 +26,7 @@ def actionable(drive: Drive, call: CallState, *, first: bool) -> bool:
     ``first``: this run has not tried it yet. Afterwards only what came from outside gives reason to try again: a
     verdict, an approval, a denial, a stop.
     """
-    conclusion = crash.judge(call, now=drive.parts.clock.now())
+    conclusion = _judge(drive, call)
     if _rests(drive, call, conclusion):
         return False
     if isinstance(conclusion, crash.AwaitApproval | crash.AwaitClient | crash.AwaitJob):
@@ -43,6 +36,12 @@ def actionable(drive: Drive, call: CallState, *, first: bool) -> bool:
     if any(wait.call_id == call.call.call_id and wait.kind is WaitKind.TIME for wait in drive.state.waits.values()):
         return False
     return first or call.resolved is not None or isinstance(conclusion, crash.GateAgain)
+
+
+def _judge(drive: Drive, call: CallState, rested: int = 0) -> crash.Conclusion:
+    """``rested``: until when a pause of this run was to last that is over, whatever a clock that was set back says."""
+    now = max(drive.parts.clock.now(), rested)
+    return crash.judge(call, now=now, most=drive.parts.limits.retry.attempts)
 
 
 def _rests(drive: Drive, call: CallState, conclusion: crash.Conclusion) -> bool:
@@ -64,9 +63,16 @@ def _rests(drive: Drive, call: CallState, conclusion: crash.Conclusion) -> bool:
 
 async def advance(drive: Drive, call: CallState, stop: asyncio.Future[None]) -> None:
     """Act until the call is answered or waits."""
-    for round_ in range(crash.MAX_ATTEMPTS * 4):
+    rested = 0
+    for _ in range(max(crash.MAX_ATTEMPTS, drive.parts.limits.retry.attempts) * 4):
         try:
-            if not await _act(drive, call, stop, round_):
+            conclusion = _judge(drive, call, rested)
+            if isinstance(conclusion, crash.WaitUntil):
+                paused = await pausing.pause(drive, call, conclusion)
+                if paused is None:
+                    return
+                rested = max(rested, paused)
+            elif not await _act(drive, call, stop, conclusion):
                 return
         except Moved:
             continue  # somebody outside was quicker; what they said is folded now
@@ -74,8 +80,8 @@ async def advance(drive: Drive, call: CallState, stop: asyncio.Future[None]) -> 
     await recover.park(drive, call, crash.Park(code="attempts_exhausted", reason=reason))
 
 
-async def _act(drive: Drive, call: CallState, stop: asyncio.Future[None], round_: int) -> bool:
-    """Ask the crash table once and do what it says.
+async def _act(drive: Drive, call: CallState, stop: asyncio.Future[None], conclusion: crash.Conclusion) -> bool:
+    """Do what the crash table says.
 
     Returns:
         Whether it should be asked again.
@@ -84,7 +90,6 @@ async def _act(drive: Drive, call: CallState, stop: asyncio.Future[None], round_
         Moved: an outsider's record came in; judge again.
     """
     judged = drive.state.outsider_seq
-    conclusion = crash.judge(call, now=drive.parts.clock.now())
     forged = verdict_fault(drive, call)
     if forged is not None:
         conclusion = crash.Park(code="verdict_refused", reason=f"the verdict recorded on it does not count: {forged}")
@@ -95,9 +100,7 @@ async def _act(drive: Drive, call: CallState, stop: asyncio.Future[None], round_
         case crash.GateAgain() | crash.AwaitApproval():
             return await dispatch(drive, call, stop)
         case crash.Again():
-            return await _again(drive, call, stop, round_, judged)
-        case crash.WaitUntil():
-            return await _wait(drive, call, conclusion, stop)
+            return await _again(drive, call, stop, judged)
         case crash.PollJob() | crash.AwaitJob():
             left = await poll.ask_after(drive, call, judged, stop)
         case _:
@@ -117,6 +120,8 @@ async def _conclude(drive: Drive, call: CallState, conclusion: crash.Conclusion,
             return await recover.compare_evidence(drive, call, judged)
         case crash.Settle():
             await recover.settle(drive, call, conclusion, judged)
+        case crash.GiveUp():
+            await recover.give_up(drive, call, judged)
         case crash.SettleByVerdict():
             await recover.settle_by_verdict(drive, call, judged)
         case crash.AwaitClient():
@@ -124,75 +129,23 @@ async def _conclude(drive: Drive, call: CallState, conclusion: crash.Conclusion,
     return conclusion
 
 
-async def _again(drive: Drive, call: CallState, stop: asyncio.Future[None], round_: int, judged: int) -> bool:
-    """Repeat, within the run's own measure; false when the call was parked, or left to the next run, instead."""
+async def _again(drive: Drive, call: CallState, stop: asyncio.Future[None], judged: int) -> bool:
+    """Repeat; false when the call was parked, or left to the next run, instead."""
     if not await recover.can_act(drive, call):
         await recover.park(drive, call, recover.GONE)
         return False
-    assert call.dispatch is not None
-    if stop.done() or drive.state.stop or drive.paused:
+    if stop.done() or drive.state.stop or not drive.may_begin():
         return False
-    made_here = round_ if call.dispatch_epoch == drive.epoch else 0
-    if made_here >= drive.parts.limits.in_run_attempts and call.dispatch.risk is Risk.READ:
-        await recover.settle(drive, call, crash.EXHAUSTED, judged)
-        return False
-    if made_here >= drive.parts.limits.in_run_attempts:
-        await recover.park(
-            drive, call, crash.Park(code="attempts_exhausted", reason=f"{call.attempts} attempts ended unclear")
-        )
-        return False
-    if made_here:
-        await drive.parts.clock.sleep(_PAUSE * 2 ** (made_here - 1))
     why = await void(drive, call)
     if why is not None:
         await recover.park(drive, call, crash.Park(code="approval_void", reason=why))
         return False
-    await again(drive, call, stop, judged, closing(drive, call.call.call_id))
+    until = await breaking.enter_again(drive, call)
+    if until is not None:
+        left_alone = crash.WaitUntil(at=until, reason="its tool fails at the moment, and is left alone")
+        return await pausing.pause(drive, call, left_alone) is not None
+    try:
+        await again(drive, call, stop, judged, closing(drive, call.call.call_id))
+    finally:
+        breaking.leave(drive, call.call.call_id)
     return True
-
-
-async def _wait(drive: Drive, call: CallState, until: crash.WaitUntil, stop: asyncio.Future[None]) -> bool:
-    """Let the old attempt end: by sleeping, or by a wait that outlives the run.
-
-    Returns:
-        Whether the call may be judged again.
-    """
-    clock, limits = drive.parts.clock, drive.parts.limits
-    if until.at is None:
-        await clock.sleep(limits.grace)
-        if crash.quiet_until(call) is None:
-            await recover.park(
-                drive, call, crash.Park(code="still_running", reason="something of its earlier attempt still runs")
-            )
-            return False
-        return True
-    seconds = (until.at - clock.now()) / 1000
-    if seconds <= limits.patience:
-        drive.parts.watch(Waiting(session=drive.session, reason=until.reason, until=until.at))
-        timer = asyncio.ensure_future(clock.sleep(max(seconds, 0.001)))
-        await asyncio.wait([timer, stop], return_when=asyncio.FIRST_COMPLETED)
-        timer.cancel()
-        return not stop.done()
-    if not any(wait.call_id == call.call.call_id for wait in drive.state.waits.values()):
-        await drive.append(
-            WaitOpened(
-                wait_id=ids.wait_id("wait", drive.session),
-                kind=WaitKind.TIME,
-                reason=until.reason,
-                call_id=call.call.call_id,
-                wake_at=until.at,
-            )
-        )
-    return False
-
-
-async def close_elapsed(drive: Drive) -> None:
-    """Close the time waits that are over."""
-    now = drive.parts.clock.now()
-    over = [
-        WaitClosed(wait_id=wait.wait_id, how="elapsed", actor="clock")
-        for wait in drive.state.waits.values()
-        if wait.kind is WaitKind.TIME and wait.wake_at is not None and wait.wake_at <= now
-    ]
-    if over:
-        await drive.append(*over)

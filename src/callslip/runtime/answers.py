@@ -18,6 +18,7 @@ from callslip.core.events.function_response import FunctionResponse
 from callslip.core.events.stop_requested import StopRequested
 from callslip.core.events.user_message import UserMessage
 from callslip.core.events.wait_closed import WaitClosed
+from callslip.core.fold import only_unread
 from callslip.core.plain import to_plain
 from callslip.core.principal import Role
 from callslip.core.result import Effect, Status
@@ -58,10 +59,15 @@ class Answers:
         await self._outsider.decide(session, lambda _: [message], author)
 
     async def stop(self, session: str, *, reason: str, actor: str) -> bool:
-        """Ask the session to stop. Whether there was anything to stop."""
+        """Ask the session to stop. Whether there was anything to stop.
+
+        Where nothing is open but messages that nobody has read, they are taken back.
+        """
 
         def judge(state: SessionState) -> list[Event]:
-            if not (state.turn_open or state.run_open or state.queued or state.open_calls()) or state.stop:
+            if only_unread(state):
+                return [StopRequested(actor=actor, reason=reason, unread=True)]
+            if not (state.turn_open or state.run_open or state.open_calls()) or state.stop:
                 return []
             return [StopRequested(actor=actor, reason=reason)]
 

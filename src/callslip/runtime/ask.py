@@ -10,6 +10,7 @@ from callslip.core.call import CallState
 from callslip.core.events.approval_requested import ApprovalRequested
 from callslip.core.events.tool_dispatch import Evidence
 from callslip.core.events.wait_opened import WaitOpened
+from callslip.core.instead import Instead
 from callslip.core.wait import WaitKind
 from callslip.gate.pipeline import Passed
 from callslip.runtime import payloads
@@ -26,6 +27,7 @@ async def ask(
     *,
     again: tuple[str, ...],
     edited: tuple[str, ...],
+    instead: Instead | None = None,
 ) -> None:
     """Record the question.
 
@@ -53,6 +55,7 @@ async def ask(
         expires_at=expires_at,
         again=again,
         edited=edited,
+        instead=instead,
         trust_seq=standing.seq,
         trust_digest=standing.digest if standing.seq else "",
     )

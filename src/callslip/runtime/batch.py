@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 
-from callslip.runtime import advance
+from callslip.runtime import advance, pausing
 from callslip.runtime.drive import Drive, finished
 from callslip.runtime.proofs import check_client_results
 
@@ -22,13 +22,13 @@ async def settle_step(drive: Drive) -> bool:
 
 
 async def _settle_step(drive: Drive) -> bool:
-    await advance.close_elapsed(drive)
+    await pausing.close_elapsed(drive)
     stop: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     running: Running = {}
     tried: set[str] = set()
     _start(drive, running, tried, stop)
     if running:
-        async with drive.listening():
+        async with drive.listening(), drive.timed():
             await _until_at_rest(drive, running, tried, stop)
     check_client_results(drive)
     return not drive.state.open_calls()
@@ -46,7 +46,7 @@ def _start(drive: Drive, running: Running, tried: set[str], stop: asyncio.Future
 
 async def _until_at_rest(drive: Drive, running: Running, tried: set[str], stop: asyncio.Future[None]) -> None:
     failure: BaseException | None = None
-    held = False
+    held = over = False
     try:
         while running:
             await drive.changed.wait()
@@ -55,19 +55,35 @@ async def _until_at_rest(drive: Drive, running: Running, tried: set[str], stop: 
                 del running[call_id]
                 # Looked at in every task, or asyncio says that one was lost.
                 error = asyncio.CancelledError() if task.cancelled() else task.exception()
+                if over and isinstance(error, asyncio.CancelledError):
+                    continue  # by us: it had not begun, and the next run goes on with it
                 failure = failure or error
             if failure is not None and not drive.paused:
                 drive.paused = held = True  # nothing new begins; what is in the world ends in its own way
+                drive.stir()
             if drive.state.stop and not stop.done():
+                drive.why_stopped = drive.why_stopped or "the session was asked to stop"
                 stop.set_result(None)  # no new attempts; those in the world are awaited and recorded
-            if failure is None and not drive.paused:
+            if drive.out_of_time and not over:
+                over = True
+                _give_up_waiting(drive, running)
+            if failure is None and drive.may_begin():
                 _start(drive, running, tried, stop)
     finally:
         if held:
             drive.paused = False
+        drive.why_stopped = drive.why_stopped or "its run was ended"
         await _abandon(running)
     if failure is not None:
         raise failure
+
+
+def _give_up_waiting(drive: Drive, running: Running) -> None:
+    """The turn has used its time: what waits to begin does so no longer. What is in the world has its own deadline."""
+    for call_id, task in running.items():
+        call = drive.state.calls.get(call_id)
+        if call is None or call.dispatch is None or call.failed is not None:
+            task.cancel()
 
 
 async def _abandon(running: Running) -> None:

@@ -5,17 +5,20 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from callslip.core import fold
 from callslip.core.event import Draft, Event, Stored, draft
 from callslip.core.events.run_ended import RunEnded
 from callslip.core.state import SessionState
 from callslip.errors import LedgerError, LedgerUnavailable, Moved
+from callslip.ports.breakers import Pass
 from callslip.runtime.live import Recorded
+from callslip.runtime.order import Order
 from callslip.runtime.parts import Parts
 
 T = TypeVar("T")
+_UNTIMED = contextlib.nullcontext()
 
 
 async def finished(task: asyncio.Future[T], on_cancel: Callable[[], None] | None = None) -> T:
@@ -51,7 +54,22 @@ class Drive:
         self.paused = False
         self.left = False
         """With ``paused``: whoever works next is to go on."""
+        self.out_of_time = False
+        """The turn has used its time, and something was not begun or not awaited for it."""
+        self.why_stopped = ""
+        """Why calls in the world were told to stop, as the end of a sentence; the first reason stays."""
+        self._turn: tuple[int, float] | None = None
         self._lost = False
+        self.rested = 0
+        """Until when a pause before the model is asked again was to last that is over, whatever a clock that was set
+        back says; milliseconds since 1970."""
+        self._resting: set[asyncio.Future[None]] = set()
+        self.order = Order()
+        """In which the calls of a step come to what they claim."""
+        self.asking: set[str] = set()
+        """Calls about which a person is just being asked."""
+        self.ways: dict[str, Pass] = {}
+        """By call: its way through the breaker, until it is known how it ended."""
         self._owner = owner
         self._taking = asyncio.Lock()
         self.recording = asyncio.Lock()
@@ -122,6 +140,84 @@ class Drive:
         self.paused = True
         self.left = self.left or leave
         self.changed.set()
+        self.stir()
+
+    async def rest(self, seconds: float, over: Callable[[], bool]) -> bool:
+        """Let so much time pass, or as much as it takes until ``over()``; whether all of it has passed.
+
+        ``over`` is asked at first, and again at each :meth:`stir`.
+        """
+        timer = asyncio.ensure_future(self.parts.clock.sleep(max(seconds, 0.001)))
+        try:
+            return await self.unless(timer, over)
+        finally:
+            timer.cancel()
+
+    async def unless(self, work: asyncio.Future[Any], over: Callable[[], bool]) -> bool:
+        """Wait for the work, or until ``over()``, which is asked at first and at each :meth:`stir`.
+
+        Returns:
+            Whether the work is done.
+        """
+        while not work.done() and not over():
+            stirred: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._resting.add(stirred)
+            try:
+                await asyncio.wait([work, stirred], return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                self._resting.discard(stirred)
+        return work.done()
+
+    def stir(self) -> None:
+        """Let whoever rests look whether they still should."""
+        for stirred in self._resting:
+            if not stirred.done():
+                stirred.set_result(None)
+
+    def time_left(self, *, new_turn: bool = False) -> float | None:
+        """Seconds until the turn has used its time, negative if it has; ``None``: it may take as long as it likes.
+
+        Read off the log once, and counted by the monotonic clock from there.
+        """
+        seconds, clock = self.parts.limits.turn_seconds, self.parts.clock
+        if seconds is None or new_turn:
+            return seconds
+        began = self.state.turn_from
+        if not self.state.turn_open or not began:
+            return None
+        if self._turn is None or self._turn[0] != began:
+            used = max(clock.now() - began, 0) / 1000
+            self._turn = (began, clock.monotonic() + seconds - used)
+        return self._turn[1] - clock.monotonic()
+
+    def may_begin(self) -> bool:
+        """Whether anything new may be begun in this run."""
+        if self.paused or self.out_of_time:
+            return False
+        if self.parts.limits.turn_seconds is None:
+            return True
+        left = self.time_left()
+        self.out_of_time = left is not None and left <= 0
+        return not self.out_of_time
+
+    def timed(self, *, new_turn: bool = False) -> contextlib.AbstractAsyncContextManager[None]:
+        """While inside, ``out_of_time`` and ``changed`` are set when the turn has used its time."""
+        left = self.time_left(new_turn=new_turn)
+        return _UNTIMED if left is None else self._timed(left)
+
+    @contextlib.asynccontextmanager
+    async def _timed(self, left: float) -> AsyncIterator[None]:
+        timer = asyncio.ensure_future(self._time_out(left))
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    async def _time_out(self, left: float) -> None:
+        await self.parts.clock.sleep(max(left, 0))
+        self.out_of_time = True
+        self.changed.set()
+        self.stir()
 
     async def end_idle(self) -> None:
         """End a dispatcher's run."""
@@ -149,6 +245,7 @@ class Drive:
             fold.apply(self.state, one)
             if one.record.epoch == 0:
                 self.changed.set()
+                self.stir()
             self.parts.watch(Recorded(session=self.session, seq=one.seq, record=one.record))
 
     @contextlib.asynccontextmanager

@@ -37,7 +37,7 @@ async def recorded(drive: Drive, call: CallState) -> tuple[ToolDispatch, Entry |
 
 async def still(drive: Drive, call: CallState, cleared: Cleared) -> bool:
     """Whether the call is still permitted by the very same approval or grant, with the same arguments."""
-    now = await judge_call(drive, call)
+    now = await judge_call(drive, call, instead=cleared.instead)
     return (
         isinstance(now, Cleared)
         and now.permitted == cleared.permitted

@@ -9,7 +9,9 @@ import msgspec
 
 from callslip.core import canon
 from callslip.core.call import CallState
+from callslip.core.events.model_requested import VisibleTool
 from callslip.core.grant import Subject
+from callslip.core.instead import FALLBACK, Instead
 from callslip.core.payload import Payload
 from callslip.core.result import Status
 from callslip.core.undoing import REVERT
@@ -17,7 +19,7 @@ from callslip.gate import approval
 from callslip.gate.approval import Ask, Permitted, Trusted
 from callslip.gate.pipeline import Case, Passed, judge
 from callslip.gate.refusal import Refusal
-from callslip.runtime import payloads, secrets
+from callslip.runtime import budgeting, payloads, secrets
 from callslip.runtime.drive import Drive
 from callslip.runtime.proofs import asker, in_force, requester_fault, revert_fault
 from callslip.schema.normalise import Moment
@@ -35,6 +37,7 @@ class Cleared(msgspec.Struct, frozen=True, kw_only=True):
 
     passed: Passed
     permitted: Permitted
+    instead: Instead | None = None
 
 
 class Asks(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,14 +47,15 @@ class Asks(msgspec.Struct, frozen=True, kw_only=True):
     ask: Ask
     edited: tuple[str, ...]
     """How people have changed its arguments before."""
+    instead: Instead | None = None
 
 
 Judged = Cleared | Asks | Refusal
 
 
-async def judge_call(drive: Drive, call: CallState, *, repeats: bool = False) -> Judged:
+async def judge_call(drive: Drive, call: CallState, *, repeats: bool = False, instead: Instead | None = None) -> Judged:
     """Judge the call by the facts of this moment. ``repeats``: it was dispatched before, so a stop or a steer does not
-    take it back.
+    take it back. ``instead``: as if this tool were to answer; in any case so once the log says it does.
 
     Raises:
         TrustBroken: what the installation trusts was altered.
@@ -65,18 +69,22 @@ async def judge_call(drive: Drive, call: CallState, *, repeats: bool = False) ->
     # A call that nobody was asked about costs no more than that.
     trusted = trust(drive) if call.asked is not None else None
     wrong = None if trusted is None else approval.fault(call, drive.session, trusted)
-    passed = await _pass(drive, call, call.arguments(decided=wrong is None))
+    instead = call.instead or instead
+    passed = await _pass(drive, call, call.arguments(decided=wrong is None), instead)
     if isinstance(passed, Refusal):
         return passed
+    spent = budgeting.used_up(drive, call)
+    if spent is not None:
+        return spent
     if trusted is None and passed.verdict.decision == "allow":
-        return Cleared(passed=passed, permitted=Permitted())
+        return Cleared(passed=passed, permitted=Permitted(), instead=instead)
     decided = approval.decide(call, passed.verdict, subject(drive, passed), trusted or trust(drive), wrong)
     if isinstance(decided, Refusal):
         return decided
     if isinstance(decided, Ask):
         edits = call.edits if wrong is None else call.asked.edited if call.asked is not None else ()
-        return Asks(passed=passed, ask=decided, edited=edits)
-    return Cleared(passed=passed, permitted=decided)
+        return Asks(passed=passed, ask=decided, edited=edits, instead=instead)
+    return Cleared(passed=passed, permitted=decided, instead=instead)
 
 
 def _unproven(drive: Drive) -> Refusal | None:
@@ -99,20 +107,24 @@ def _unproven(drive: Drive) -> Refusal | None:
     )
 
 
-async def _pass(drive: Drive, call: CallState, raw: Payload) -> Passed | Refusal:
+async def _pass(drive: Drive, call: CallState, raw: Payload, instead: Instead | None) -> Passed | Refusal:
     """The gates up to the policy, on these arguments."""
     step = drive.state.step
     assert step is not None
+    caller, tool, visible = REVERT if step.model == REVERT else "model", call.call.tool, step.visible
+    if instead is not None:
+        caller, tool, visible = FALLBACK, instead.tool, (VisibleTool(name=instead.tool, version=""),)
     case = Case(
         session=drive.session,
         requester=drive.state.requester,
-        tool=call.call.tool,
+        tool=tool,
         arguments=await payloads.load(drive.parts.blobs, raw),
         by_person=raw is not call.call.arguments,
         moment=Moment(at=call.proposed_at or drive.parts.clock.now(), zone=drive.parts.zone),
-        visible=step.visible,
+        visible=visible,
         succeeded=drive.state.succeeded,
-        caller=REVERT if step.model == REVERT else "model",
+        caller=caller,
+        repeated=budgeting.repeated(drive, call) if instead is None else None,
     )
     passed = judge(case, drive.parts.catalogue, drive.parts.policy)
     if isinstance(passed, Refusal):

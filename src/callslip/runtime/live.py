@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Protocol
 
 import msgspec
 
 from callslip.core.event import Record
+from callslip.ports.breakers import Breakers
 
 
 class Recorded(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,8 +52,44 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True):
     until: int | None
 
 
-Live = Recorded | ModelText | Progress | Partial | Waiting
+class TakenOver(msgspec.Struct, frozen=True, kw_only=True):
+    """A run is about to begin. ``calls``: the tools of the calls that were open before it, by call."""
+
+    session: str
+    calls: Mapping[str, str]
+
+
+class Asking(msgspec.Struct, frozen=True, kw_only=True):
+    """The model is about to be asked, in the task in which this is told: what a watcher puts into context variables
+    there, the request's own code sees.
+    """
+
+    session: str
+    step: str
+    model: str
+
+
+class Executing(msgspec.Struct, frozen=True, kw_only=True):
+    """A dispatched attempt is about to run, in the task in which this is told: what a watcher puts into context
+    variables there, the tool sees, also in its thread.
+    """
+
+    session: str
+    call_id: str
+    attempt: int
+
+
+Live = Recorded | ModelText | Progress | Partial | Waiting | TakenOver | Asking | Executing
 Watch = Callable[[Live], None]
+
+
+class Observer(Protocol):
+    """A watch that is also told where to see how the breakers stand."""
+
+    def __call__(self, live: Live, /) -> None: ...
+
+    def of_breakers(self, breakers: Breakers | None) -> None: ...
+
 
 _log = logging.getLogger(__name__)
 
@@ -68,6 +106,19 @@ def guarded(watch: Watch) -> Watch:
             if not told:
                 told = True
                 _log.exception("The watcher of a runtime failed; the runtime goes on. Further failures are not shown.")
+
+    return look
+
+
+def together(*watches: Watch) -> Watch:
+    """One watch for all of these, each guarded for itself; ``ignore`` where there is none."""
+    there = [guarded(watch) for watch in watches if watch is not ignore]
+    if len(there) < 2:
+        return there[0] if there else ignore
+
+    def look(live: Live) -> None:
+        for watch in there:
+            watch(live)
 
     return look
 

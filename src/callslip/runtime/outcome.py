@@ -16,9 +16,11 @@ from callslip.core.call import CallState
 from callslip.core.events.attempt_failed import AttemptFailed
 from callslip.core.events.function_response import FunctionResponse
 from callslip.core.events.tool_dispatch import ToolDispatch
+from callslip.core.fault import UNKNOWN, Fault
 from callslip.core.media import media_type_of
 from callslip.core.plain import to_plain
 from callslip.core.result import BlobRef, Effect, Status, ToolResult
+from callslip.core.retry import Over
 from callslip.core.tool import Risk
 from callslip.errors import CallslipError, ToolFailed
 from callslip.gate.refusal import Refusal
@@ -40,18 +42,38 @@ class Raised(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TimedOut(msgspec.Struct, frozen=True, kw_only=True):
-    """The deadline passed first; ``began`` is false when it still waited for a thread."""
+    """The deadline passed first; ``began`` is false when it still waited for a thread or a process."""
 
     began: bool = True
+    of_turn: bool = False
+    """Whether it was the turn that had no time left."""
+    effect: Effect | None = None
+    """What the tool itself said of its effect as it ended, within the grace time."""
 
 
 class Stopped(msgspec.Struct, frozen=True, kw_only=True):
-    """It was told to stop, and did not converge within the grace time; ``began`` as in :class:`TimedOut`."""
+    """It was told to stop, and did not converge within the grace time; ``began`` and ``effect`` as in
+    :class:`TimedOut`.
+    """
 
     began: bool = True
+    why: str = ""
+    """Who stopped it, as the end of a sentence."""
+    effect: Effect | None = None
 
 
 Attempt = Returned | Raised | TimedOut | Stopped
+
+
+class Failure(msgspec.Struct, frozen=True, kw_only=True):
+    """What a failed attempt means; ``runtime/failure`` finds out."""
+
+    fault: Fault = UNKNOWN
+    effect: Effect
+    again: int | Over | None = None
+    """When it is made again, in milliseconds since 1970, or why it is not; ``None``: nothing speaks for it."""
+    tried: int = 1
+
 
 _FAILURES = {
     TimedOut: (Status.TIMEOUT, "timeout", "The call did not end within its time limit."),
@@ -95,77 +117,142 @@ async def settle(
     dispatch: ToolDispatch,
     attempt: Attempt,
     *,
+    failure: Failure | None = None,
     output: Validator | None,
     artifacts: Sequence[tuple[BlobRef, bytes]],
     duration_ms: int,
 ) -> FunctionResponse | AttemptFailed:
-    """T2, or a failed attempt whose effect is unknown and which the crash table must judge."""
+    """T2, or a failed attempt that is made again, or whose effect is unknown, and which the crash table must judge."""
     if isinstance(attempt, Returned):
         response = await success(parts, dispatch, attempt.value, output=output, artifacts=artifacts)
         return msgspec.structs.replace(response, duration_ms=duration_ms)
-    effect = effect_of(dispatch, attempt)
-    if effect is Effect.UNKNOWN:
+    assert failure is not None
+    if failure.effect is Effect.UNKNOWN or isinstance(failure.again, int):
+        status, code, message, _ = _describe(attempt, failure.fault)
         return AttemptFailed(
             call_id=dispatch.call_id,
             attempt=dispatch.attempt,
             nonce=dispatch.nonce,
-            effect=effect,
-            code=_describe(attempt)[1],
+            effect=failure.effect,
+            code=code,
             internal=parts.redactor.clean(_internal(attempt)),
+            transient=failure.fault.transient,
+            retry_at=failure.again if isinstance(failure.again, int) else None,
+            last=failure.fault.transient is False or isinstance(failure.again, Over),
+            layer="network" if failure.fault.network else "tool",
+            status=status,
+            message=parts.redactor.clean(message + _tried(failure)),
+            duration_ms=duration_ms,
         )
-    return _failure(parts, dispatch, attempt, effect, duration_ms)
+    return _failure(parts, dispatch, attempt, failure, duration_ms)
+
+
+def _tried(failure: Failure) -> str:
+    """How often it was tried, where that is all it will be."""
+    if isinstance(failure.again, Over):
+        return " " + failure.again.said(failure.tried)
+    return f" It was tried {failure.tried} times." if failure.again is None and failure.tried > 1 else ""
+
+
+def given_up(dispatch: ToolDispatch, failed: AttemptFailed, said: str) -> FunctionResponse:
+    """The response of a call that is not tried again after this failure; ``said`` is why, as a sentence."""
+    return FunctionResponse(
+        call_id=dispatch.call_id,
+        lane="settled",
+        status=failed.status or Status.RETRYABLE_ERROR,
+        effect=failed.effect,
+        error_code=failed.code if failed.status is not None else "attempts_exhausted",
+        error_message=f"{failed.message or 'The call was attempted and never ended with an answer.'} {said}".rstrip(),
+        retryable=failed.transient is not False,
+        attempt=dispatch.attempt,
+        nonce=dispatch.nonce,
+        internal=failed.internal,
+        layer=_beyond(failed.layer == "network"),
+    )
 
 
 def job_failed(parts: Parts, dispatch: ToolDispatch, error: ToolFailed) -> FunctionResponse:
     """The response of a call whose job has failed, whatever it did to the world: that it has ended is certain."""
     attempt = Raised(error=error)
-    return _failure(parts, dispatch, attempt, effect_of(dispatch, attempt), None)
+    return _failure(parts, dispatch, attempt, Failure(effect=effect_of(dispatch, attempt)), None)
 
 
 def _failure(
-    parts: Parts, dispatch: ToolDispatch, attempt: Attempt, effect: Effect, duration_ms: int | None
+    parts: Parts, dispatch: ToolDispatch, attempt: Attempt, failure: Failure, duration_ms: int | None
 ) -> FunctionResponse:
-    status, code, message, retryable = _describe(attempt)
+    status, code, message, retryable = _describe(attempt, failure.fault)
     return FunctionResponse(
         call_id=dispatch.call_id,
         lane="settled",
         status=status,
-        effect=effect,
+        effect=failure.effect,
         error_code=code,
-        error_message=parts.redactor.clean(message),
+        error_message=parts.redactor.clean(message + _tried(failure)),
         retryable=retryable,
         attempt=dispatch.attempt,
         nonce=dispatch.nonce,
         duration_ms=duration_ms,
         internal=parts.redactor.clean(_internal(attempt)),
+        layer=_beyond(failure.fault.network),
     )
 
 
-def effect_of(dispatch: ToolDispatch, attempt: Attempt) -> Effect:
-    """What an attempt that failed did to the world: what the tool says, none for a tool that only reads, else
-    unknown.
+def _beyond(network: bool) -> str:
+    """The layer of a failure whose code says that it is the tool's, where it lies beyond it (OBSV-03)."""
+    return "network" if network else ""
+
+
+def effect_of(dispatch: ToolDispatch, attempt: Attempt, fault: Fault = UNKNOWN) -> Effect:
+    """What an attempt that failed did to the world: what the tool or its classifier says, none for a tool that only
+    reads, else unknown.
     """
     if isinstance(attempt, Raised) and isinstance(attempt.error, ToolFailed):
         return Effect(attempt.error.effect) if attempt.error.effect in set(Effect) else Effect.UNKNOWN
     if isinstance(attempt, TimedOut | Stopped) and not attempt.began:
         return Effect.NONE
-    return Effect.NONE if dispatch.risk is Risk.READ else Effect.UNKNOWN
+    if isinstance(attempt, TimedOut | Stopped) and attempt.effect is not None:
+        return attempt.effect
+    if dispatch.risk is Risk.READ:
+        return Effect.NONE
+    return Effect(fault.effect) if fault.effect in set(Effect) else Effect.UNKNOWN
 
 
-def _describe(attempt: Attempt) -> tuple[Status, str, str, bool]:
+def _describe(attempt: Attempt, fault: Fault) -> tuple[Status, str, str, bool]:
     """Status, code, message for the model, retryable."""
     if isinstance(attempt, Raised) and isinstance(attempt.error, ToolFailed):
         error = attempt.error
-        status = Status.RETRYABLE_ERROR if error.can_retry else Status.FATAL_ERROR
+        retryable = bool(error.can_retry or error.transient)
+        status = Status.RETRYABLE_ERROR if retryable else Status.FATAL_ERROR
         if error.not_found:
             status = Status.NOT_FOUND
-        return status, str(error.tool_code), str(error), bool(error.can_retry)
+        return status, str(error.tool_code), str(error), retryable
+    if isinstance(attempt, Raised) and fault.said:
+        status = Status.RETRYABLE_ERROR if fault.transient else Status.FATAL_ERROR
+        code = "unavailable" if fault.transient else "tool_exception"
+        return status, code, f"The service behind the tool failed: {fault.said}.", bool(fault.transient)
+    if isinstance(attempt, Raised) and fault.transient:
+        message = f"The tool failed for now ({type(attempt.error).__name__}). The details are in the log."
+        return Status.RETRYABLE_ERROR, "unavailable", message, True
     if isinstance(attempt, Raised):
         # CALL-07: an exception's text may hold paths, hosts or secrets; the model gets its kind and nothing else.
         message = f"The tool failed unexpectedly ({type(attempt.error).__name__}). The details are in the log."
         return Status.FATAL_ERROR, "tool_exception", message, False
+    if isinstance(attempt, TimedOut) and attempt.of_turn:
+        return Status.TIMEOUT, "turn_timeout", "The time of the turn was up before the call ended.", False
     status, code, message = _FAILURES[type(attempt)]
+    if isinstance(attempt, Stopped) and attempt.why:
+        message = f"{message[:-1]}: {attempt.why}."
     return status, code, message, status is Status.RETRYABLE_ERROR
+
+
+def with_words(
+    parts: Parts, event: FunctionResponse | AttemptFailed, printed: str, notes: tuple[str, ...]
+) -> FunctionResponse | AttemptFailed:
+    """The same, with what the tool's process wrote to its output, for the log only, and what it changed."""
+    internal = "\n".join(filter(None, (event.internal, parts.redactor.clean(canon.scrub(printed)))))
+    if isinstance(event, AttemptFailed):
+        return msgspec.structs.replace(event, internal=internal)
+    return msgspec.structs.replace(event, internal=internal, notes=(*event.notes, *map(parts.redactor.clean, notes)))
 
 
 def _internal(attempt: Attempt) -> str:
@@ -202,7 +289,7 @@ async def success(
         for one in (*result.evidence, *(reference for reference, _ in made))
     ]
     kept = await payloads.store(parts.blobs, text)
-    shown = _cut(text, parts.limits.result_bytes, kept)
+    shown = cut(text, parts.limits.result_bytes, kept)
     if shown is not None:
         evidence.append(BlobRef(address=kept.blob or await parts.blobs.put(text), size=len(text)))
     return FunctionResponse(
@@ -245,7 +332,7 @@ def _mismatch(output: Validator, value: Any) -> list[str]:
     return [f"departs from its output schema at {error.path or 'the top'}: {error.message}" for error in errors[:5]]
 
 
-def _cut(text: bytes, limit: int, kept: payload.Payload) -> str | None:
+def cut(text: bytes, limit: int, kept: payload.Payload) -> str | None:
     """Head and tail of a long result, saying how much of how much is shown (RSLT-03)."""
     if len(text) <= limit:
         return None

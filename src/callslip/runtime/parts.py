@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+import random
+from collections.abc import Callable, Mapping
 
 import msgspec
 
+from callslip.core.budget import Budgets
+from callslip.core.claim import Claim
+from callslip.core.retry import Retry
+from callslip.core.spent import Counts
 from callslip.gate.catalogue import Catalogue
 from callslip.ports.audit import Audit
+from callslip.ports.authority import Authority, Capacity
 from callslip.ports.blobs import Blobs, OfSession
+from callslip.ports.breakers import Breakers
 from callslip.ports.clock import Clock
 from callslip.ports.context import Context
 from callslip.ports.erasures import Erasures
+from callslip.ports.last_good import LastGood
 from callslip.ports.ledger import Ledger
 from callslip.ports.owners import Owners
 from callslip.ports.policy import Policy
 from callslip.ports.trust import Trust
 from callslip.ports.vault import Keyring, Vault
-from callslip.runtime.claims import Claims
 from callslip.runtime.live import Watch, ignore
 from callslip.runtime.redact import Redactor
 
@@ -29,24 +36,36 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Figures a project may set in ``[limits]`` of callslip.toml. Durations are in seconds."""
 
     steps_per_turn: int = 50
+    turn_seconds: float | None = None
+    """How long a turn may take, from its first model request on; unless this is set, as long as it likes."""
     result_bytes: int = 32_000
     """How much of a result the model is shown; the rest can be read back by its address."""
     grace: float = 5.0
     """How long a call that was told to stop, or an old owner's child process, is waited for."""
     patience: float = 20.0
-    """How long a run waits by itself for an old attempt's quiet period; a longer one becomes a wait."""
-    in_run_attempts: int = 3
-    """Attempts of an idempotent call within one run."""
+    """How long a run waits by itself, for an old attempt's quiet period or before another attempt; a longer pause
+    becomes a wait."""
+    retry: Retry = Retry()
+    """How often, and after which pauses, what failed is tried again."""
     poll: float = 0.1
     """How often a run looks for what outsiders appended."""
     approval_expires: float | None = None
     """After how long a question to a person expires; never, unless this is set."""
+    same_failures: int = 3
+    """After so many steps of a turn in which the same call failed in the same way, it is not made again; 0: it always
+    is."""
+    same_results: int = 16
+    """The same for a call of a tool that reads and gives the same result. After half as many, the model is told."""
 
     def __post_init__(self) -> None:
-        if min(self.steps_per_turn, self.result_bytes, self.in_run_attempts) < 1:
-            raise ValueError("steps_per_turn, result_bytes and in_run_attempts are at least 1")
+        if min(self.steps_per_turn, self.result_bytes) < 1:
+            raise ValueError("steps_per_turn and result_bytes are at least 1")
+        if self.turn_seconds is not None and not 0 < self.turn_seconds <= _LONGEST_ASKED:
+            raise ValueError("turn_seconds is more than 0, and at most a hundred years")
         if self.approval_expires is not None and not 0 < self.approval_expires <= _LONGEST_ASKED:
             raise ValueError("approval_expires is more than 0, and at most a hundred years")
+        if min(self.same_failures, self.same_results) < 0:
+            raise ValueError("same_failures and same_results are at least 1, or 0 for never")
         if min(self.grace, self.patience) < 0 or self.poll <= 0:
             raise ValueError("grace and patience are not negative, and poll is more than 0")
 
@@ -81,9 +100,21 @@ class Parts(msgspec.Struct, kw_only=True):
     """Where sessions are: what day it is for them."""
     secrets: Mapping[str, str] = {}
     """What ``secret://name`` stands for."""
-    claims: Claims = msgspec.field(default_factory=Claims)
+    authority: Authority
+    """Who may use what at this moment."""
+    claim: Callable[[str], Claim]
+    """Makes a claim comparable, as things are now."""
+    capacities: Mapping[str, Capacity] = {}
+    """What limited services take."""
     redactor: Redactor = msgspec.field(default_factory=Redactor)
     limits: Limits = Limits()
+    budgets: Budgets | None = None
+    """What turns, sessions and requesters may use; ``None``: as much as they like."""
+    used_today: dict[str, tuple[int, str, Counts]] = {}
+    """By session, as far as it was read to tell what its requester has used: the head's seq, the requester, and what
+    was counted."""
+    draw: Callable[[], float] = random.random
+    """From 0 to 1, at random: what pauses are drawn by."""
     data: Data = Data()
     vault: Vault | None = None
     """Encrypts what is private; ``None``: nothing is encrypted."""
@@ -91,6 +122,10 @@ class Parts(msgspec.Struct, kw_only=True):
     """The keys it does that by."""
     erasures: Erasures | None = None
     """Those that have begun and are not done; ``None``: a crash leaves nothing behind anyway."""
+    breakers: Breakers | None = None
+    """Which tools are left alone for a while; ``None``: none is."""
+    last_good: LastGood | None = None
+    """Where earlier answers stand that may serve once more; ``None``: nowhere."""
     audit: Audit | None = None
     """What is told of everything, afterwards; ``None``: nothing is."""
     audit_patience: float = 60.0

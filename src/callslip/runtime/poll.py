@@ -29,8 +29,8 @@ from callslip.ports.context import Context
 from callslip.runtime import outcome, payloads, recover
 from callslip.runtime.background import waiting
 from callslip.runtime.closing import closing
-from callslip.runtime.dispatch import context_for
 from callslip.runtime.drive import Drive
+from callslip.runtime.effect import context_for
 
 LONGEST_MS = 3_600_000
 """The longest pause between two polls, unless the tool itself names one."""

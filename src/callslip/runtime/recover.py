@@ -13,13 +13,14 @@ from callslip.core.events.call_parked import CallParked
 from callslip.core.events.function_response import FunctionResponse
 from callslip.core.events.wait_opened import WaitOpened
 from callslip.core.result import Effect, Status
+from callslip.core.retry import again_at
 from callslip.core.wait import WaitKind
 from callslip.ports.executor import ProbeAnswer
 from callslip.runtime import outcome, payloads
 from callslip.runtime.background import started
 from callslip.runtime.closing import closing
-from callslip.runtime.dispatch import context_for
 from callslip.runtime.drive import Drive
+from callslip.runtime.effect import context_for
 from callslip.runtime.holds import recorded
 
 GONE = crash.Park(code="tool_gone", reason="its tool is gone or has changed, so nobody can say whether it happened")
@@ -118,6 +119,14 @@ async def settle(drive: Drive, call: CallState, conclusion: crash.Settle, judged
     )
 
 
+async def give_up(drive: Drive, call: CallState, judged: int, why: str = "") -> None:
+    """Answer a call that is not tried again, with what its latest attempt failed with."""
+    assert call.dispatch is not None
+    assert call.failed is not None
+    said = why or ("" if call.failed.last else f"It was tried {call.tried} times.")
+    await _answer(drive, call, outcome.given_up(call.dispatch, call.failed, said), judged)
+
+
 async def settle_by_verdict(drive: Drive, call: CallState, judged: int) -> None:
     """Answer a call by what its operator said: it happened, or nobody will ever know."""
     resolved = call.resolved
@@ -167,7 +176,7 @@ async def _answer(drive: Drive, call: CallState, response: FunctionResponse, jud
 
 
 async def _nothing_happened(drive: Drive, call: CallState, judged: int) -> None:
-    """Record that the attempt did not happen; the gate then decides anew."""
+    """Record that the attempt did not happen; the gate then decides anew, after a pause if it had failed here."""
     assert call.dispatch is not None
     failed = AttemptFailed(
         call_id=call.call.call_id,
@@ -176,4 +185,34 @@ async def _nothing_happened(drive: Drive, call: CallState, judged: int) -> None:
         effect=Effect.NONE,
         code="did_not_happen",
     )
+    if call.failed is not None:
+        failed = _as_failed(drive, call, call.failed, failed)
     await drive.append(failed, *closing(drive, call.call.call_id), judged=judged)
+
+
+def _as_failed(drive: Drive, call: CallState, before: AttemptFailed, failed: AttemptFailed) -> AttemptFailed:
+    """With what the attempt had failed with, and when it is made again."""
+    now = drive.parts.clock.now()
+    again = None
+    if before.transient is not False:
+        began = call.first_failed_at or now
+        draw = drive.parts.draw()
+        again = again_at(
+            drive.parts.limits.retry,
+            tried=call.tried,
+            began=began,
+            now=now,
+            asked=None,
+            draw=draw,
+            left=drive.time_left(),
+        )
+    return msgspec.structs.replace(
+        failed,
+        transient=before.transient,
+        retry_at=again if isinstance(again, int) else None,
+        last=not isinstance(again, int),
+        layer=before.layer,
+        status=before.status,
+        message=before.message,
+        internal=before.internal,
+    )

@@ -74,6 +74,52 @@ def test_an_idempotent_call_is_not_repeated_for_ever():
     assert conclusion.code == "attempts_exhausted"
 
 
+@pytest.mark.requirement("RESI-01")
+@pytest.mark.requirement("RESI-02")
+class TestAfterAFailure:
+    def failed(self, effect, recovery="idempotent", risk="write", **said):
+        log = one_call().dispatch(recovery=recovery, risk=risk, local=True)
+        return log.fail(effect=effect, ended=True, **said)
+
+    @pytest.mark.parametrize("recovery", RECOVERIES)
+    def test_what_did_nothing_waits_for_its_time_and_then_meets_the_gate(self, recovery):
+        log = self.failed("none", recovery, transient=True, retry_at=5_000_000_000_000)
+        assert judged(log, now=4_999_999_999_999) == crash.WaitUntil(at=5_000_000_000_000, reason=crash.RETRY)
+        assert judged(log, now=5_000_000_000_000) == crash.GateAgain()
+        assert judged(log.crash(), now=4_999_999_999_999) == crash.WaitUntil(at=5_000_000_000_000, reason=crash.RETRY)
+
+    def test_what_may_have_happened_waits_for_its_time_and_is_repeated(self):
+        log = self.failed("unknown", transient=True, retry_at=5_000_000_000_000)
+        assert judged(log, now=4_999_999_999_999) == crash.WaitUntil(at=5_000_000_000_000, reason=crash.RETRY)
+        assert judged(log, now=5_000_000_000_000) == crash.Again()
+
+    def test_its_old_attempt_must_have_ended_all_the_same(self):
+        log = one_call().dispatch(recovery="idempotent").fail(transient=True, retry_at=1)
+        assert judged(log) == crash.WaitUntil(at=None, reason="its earlier attempt may still take effect")
+
+    def test_undeclared_it_is_never_repeated_however_passing_the_fault(self):
+        conclusion = judged(self.failed("unknown", "never", transient=True, retry_at=1))
+        assert isinstance(conclusion, crash.Park)
+        assert conclusion.code == "unknown_outcome"
+
+    def test_the_last_attempt_is_the_last(self):
+        assert judged(self.failed("none", last=True)) == crash.GiveUp()
+        assert judged(self.failed("unknown", risk="read", transient=True, last=True)) == crash.GiveUp()
+        assert judged(self.failed("unknown", transient=True, last=True)).code == "attempts_exhausted"
+        assert judged(self.failed("unknown", transient=False, last=True)).code == "unknown_outcome"
+
+    def test_attempts_are_counted_from_the_log_and_a_verdict_begins_anew(self):
+        log = one_call()
+        for _ in range(3):
+            log.dispatch().fail(effect="none").crash()
+        assert crash.judge(log.call_state(), now=LATER, most=4) == crash.GateAgain()
+        assert crash.judge(log.call_state(), now=LATER, most=3) == crash.GiveUp()
+        log.dispatch().crash().park().resolve("did_not_happen")
+        assert log.call_state().tried == 0
+        log.dispatch().fail(effect="none")
+        assert crash.judge(log.call_state(), now=LATER, most=2) == crash.GateAgain()
+
+
 def test_only_dispatched_probe_is_asked():
     assert judged(one_call().dispatch(recovery="probe").crash()) == crash.AskProbe()
 

@@ -155,6 +155,18 @@ class TestWhatIsKnown:
         state = made.add(RunEnded(status=status)).state()
         assert (state.turn_open, state.run_open, state.last_status) == (turn_open, False, status)
 
+    def test_a_stop_where_nothing_is_open_takes_back_what_was_not_read(self):
+        made = LogBuilder().user("one").add(RunEnded(status="stopped")).user("two")
+        state = made.add(StopRequested(actor="me", unread=True), outsider=True).state()
+        assert (state.queued, state.stop, state.items) == ([], False, [])
+
+    @pytest.mark.parametrize(
+        "made", [lambda: log().user(), lambda: log("t").refuse().add(RunEnded(status="stopped")).user(), lambda: log().add(RunEnded(status="finished"))]
+    )  # fmt: skip
+    def test_it_takes_nothing_back_that_a_request_may_just_be_reading_or_that_is_not_there(self, made):
+        with pytest.raises(LogBroken, match="takes back"):
+            made().add(StopRequested(actor="me", unread=True), outsider=True).state()
+
     def test_a_dispatchers_steps_keep_their_place_in_the_log_and_make_no_conversation(self):
         made = LogBuilder().step("t", step="7", model=fold.CALLER).refuse()
         state = made.state()

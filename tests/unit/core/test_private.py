@@ -24,27 +24,31 @@ IN_CLEAR = {
         "owner", "host", "boot", "process", "marker", "parent", "anchor_seq", "anchor_digest", "parent_ended", "ended", "trust_seq", "trust_digest",
         "workspace",
     },
-    "run_ended": {"status", "reason"},
+    "run_ended": {"status", "reason", "code", "limit"},
     "user_message": {"steer", "author"},
     "model_requested": {"step", "turn", "model", "visible", "consumed"},
-    "model_replied": {"step", "finish", "calls", "usage", "reply_model", "kept"},
+    "model_replied": {"step", "finish", "calls", "usage", "reply_model", "duration_ms", "kept"},
     "function_call": {
         "call_id", "step", "position", "tool", "arguments", "provider_call_id", "parent", "hidden", "undoes",
     },
     "tool_dispatch": {
         "call_id", "attempt", "nonce", "tool", "tool_version", "arguments", "idempotency_key", "risk", "recovery",
-        "rules", "approval", "deadline", "quiet_ms", "local_effect", "client_owned", "asks_user", "background",
+        "rules", "approval", "deadline", "quiet_ms", "local_effect", "client_owned", "asks_user", "background", "instead",
+        "waited_ms", "waited_for",
     },
-    "attempt_failed": {"call_id", "attempt", "nonce", "effect", "code", "ended"},
+    "model_failed": {"step", "attempt", "model", "code", "retry_at"},
+    "attempt_failed": {
+        "call_id", "attempt", "nonce", "effect", "code", "ended", "transient", "retry_at", "last", "layer", "status", "duration_ms", "instead"},
     "function_response": {
         "call_id", "lane", "status", "effect", "error_code", "rules", "retryable", "structured", "shown", "evidence",
-        "truncated", "attempt", "nonce", "resolved", "duration_ms", "from_user", "proof",
+        "truncated", "attempt", "nonce", "resolved", "duration_ms", "from_user", "proof", "fallback", "layer", "repeated",
     },
+    "breaker_opened": {"call_id", "tool", "reason", "until"},
     "late_outcome": {"call_id", "attempt", "nonce", "ok", "result"},
     # A person's words on the record are for the record.
     "approval_requested": {
         "call_id", "approval_id", "tool", "tool_version", "executor", "arguments", "requester", "rules", "reason",
-        "schema", "approvers", "expires_at", "trust_seq", "trust_digest",
+        "schema", "approvers", "expires_at", "trust_seq", "trust_digest", "instead",
     },
     "approval_decided": {
         "call_id", "approval_id", "decision", "proof", "edited", "reason", "grant", "via",

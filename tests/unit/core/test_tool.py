@@ -22,7 +22,7 @@ class TestDeclaration:
             "risk", "timeout_ms", "quiet_ms", "local_effect", "recovery", "callable_from", "requires", "claims",
             "allowed_paths", "allowed_hosts", "identity_arguments", "secret_arguments", "untrusted_fields", "sandbox", "deferred",
             "client_owned", "asks_user", "background", "background_timeout_ms", "poll_after_ms", "fallback",
-            "compensation", "normalise",
+            "compensation", "normalise", "cached_fallback_ms", "breaker", "target",
         }  # fmt: skip
 
 

@@ -291,6 +291,7 @@ async def test_a_read_that_never_answers_is_settled_not_parked():
         raise ToolFailed("Who knows.", effect="unknown")
 
     async with Runtime(tools=[look]) as runtime:
+        runtime.parts.draw = lambda: 0.0
         batch = await runtime.dispatch([call("look")], session="s", step="1")
     assert (batch.results[0].status, batch.results[0].error_code) == (Status.RETRYABLE_ERROR, "attempts_exhausted")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from callslip.core.events.tool_dispatch import Evidence
+from callslip.core.instead import Instead
 from callslip.core.payload import Payload
 
 
@@ -43,6 +44,8 @@ class ApprovalRequested(
     """Why an earlier approval does not hold: what has changed since."""
     edited: tuple[str, ...] = ()
     """How a person had changed the arguments before: the ones asked about are then theirs, not the model's."""
+    instead: Instead | None = None
+    """The tool stands in for the one that was called."""
     trust_seq: int = 0
     """Position and digest of the trust file when it was asked: one that was put back or replaced since is refused."""
     trust_digest: str = ""

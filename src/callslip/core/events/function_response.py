@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from callslip.core.instead import Fallback
 from callslip.core.payload import Payload
 from callslip.core.principal import Proof
 from callslip.core.result import BlobRef, Effect, FieldError, Lane, Status
@@ -41,6 +42,12 @@ class FunctionResponse(
     """What was changed to give the result a JSON form, and how it departs from its schema."""
     internal: str = ""
     """The full error, for the log only."""
+    layer: str = ""
+    """Where it failed, if ``error_code`` alone does not tell (``core/layers``): ``network``."""
+    fallback: Fallback | None = None
+    """Not the tool that was called has answered, or not now. A refused call may be answered so, too."""
+    repeated: int = 0
+    """How often the same call has given the same result in its turn, where that is worth saying."""
     from_user: bool = False
     """The result is the user's own words: their answer to a question."""
     proof: Proof | None = None

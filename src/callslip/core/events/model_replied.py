@@ -34,5 +34,7 @@ class ModelReplied(msgspec.Struct, frozen=True, kw_only=True, tag="model_replied
     """How many function_call events of this commit belong to the reply."""
     usage: Usage = Usage()
     reply_model: str = ""
+    duration_ms: int | None = None
+    """From the request to the end of the reply; of a dispatcher's step nobody knows."""
     kept: Payload | None = None
     """A JSON string holding the JSON text of what the provider may want back to the letter; else nothing."""

@@ -16,3 +16,8 @@ class RunEnded(msgspec.Struct, frozen=True, kw_only=True, tag="run_ended", tag_f
 
     status: RunStatus
     reason: str = ""
+    code: str = ""
+    """With ``failed``: the code of the error, which says where it comes from (docs/reference/errors.md)."""
+    limit: str = ""
+    """What was used up, if that ended it: ``turn.tokens``, ``session.money`` and so on; ``turn.steps``,
+    ``turn.seconds``; or ``loop``. With ``turn.…`` and ``loop``, the next run is given as much again."""

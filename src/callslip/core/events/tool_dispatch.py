@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from callslip.core.instead import Instead
 from callslip.core.payload import Payload
 from callslip.core.tool import Recovery, Risk
 
@@ -45,7 +46,13 @@ class ToolDispatch(msgspec.Struct, frozen=True, kw_only=True, tag="tool_dispatch
     background: bool = False
     """It starts a job: what the attempt gives is the job's handle, and not the call's result."""
     claims: tuple[str, ...] = ()
+    waited_ms: int = 0
+    """How long it waited for them."""
+    waited_for: tuple[str, ...] = ()
+    """The calls that held them, or stood in the line before."""
     evidence: Evidence | None = None
+    instead: Instead | None = None
+    """This tool answers in the place of the one that was called."""
     changed: tuple[str, ...] = ()
     """How the proposed arguments were changed before use: repairs of their text by name (``empty``, ``fence``), changed
     values as ``days: "5" → 5``, cut short. The raw text stands in the proposal."""
