@@ -6,11 +6,13 @@ were checked when the process began: no ``__pycache__`` is read, and no later ch
 their identity, not by how they are spelled. Installed packages are not judged, wherever they lie.
 
 It does not reach code that reads and executes files by itself (``runpy.run_path``, ``spec_from_file_location``), or
-other processes (docs/howto/trust-a-project.md).
+other processes (docs/howto/trust-a-project.md), except those of tools that are declared with ``process=True``: it
+stands there as well.
 """
 
 from __future__ import annotations
 
+import base64
 import importlib.abc
 import importlib.machinery
 import importlib.util
@@ -104,6 +106,27 @@ class Guard(importlib.abc.MetaPathFinder):
                     "them, Callslip too. Nothing was started. Keep the virtual environment outside the workspace."
                 )
         self._shut[mark] = folder
+        self._forget()
+
+    def elsewhere(self) -> dict[str, Any]:
+        """How to stand in another process as well: by which function of which module, and with what, as JSON."""
+        return {
+            "module": __name__,
+            "function": "stand",
+            "data": {
+                "sources": [[*mark, _text_of(sources)] for mark, sources in self._sources.items()],
+                "shut": [[*mark, str(folder)] for mark, folder in self._shut.items()],
+                "installed": [list(mark) for mark in self._installed],
+            },
+        }
+
+    def stand(self, data: Mapping[str, Any]) -> None:
+        """Guard what another process guards, by what :meth:`elsewhere` says there."""
+        for device, inode, sources in data["sources"]:
+            self._sources[device, inode] = {name: base64.b64decode(text) for name, text in sources.items()}
+        for device, inode, folder in data["shut"]:
+            self._shut[device, inode] = Path(folder)
+        self._installed.update((device, inode) for device, inode in data["installed"])
         self._forget()
 
     def _forget(self) -> None:
@@ -266,6 +289,15 @@ def guard() -> Guard:
         sys.path_hooks.insert(0, found.hook)
         sys.path_importer_cache.clear()
     return found
+
+
+def stand(data: Mapping[str, Any]) -> None:
+    """Guard the imports of this process as those of another are: for the process of a tool."""
+    guard().stand(data)
+
+
+def _text_of(sources: Mapping[str, bytes]) -> dict[str, str]:
+    return {name: base64.b64encode(source).decode() for name, source in sources.items()}
 
 
 def _installed() -> Iterable[str]:

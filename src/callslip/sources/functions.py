@@ -12,6 +12,7 @@ import anyio
 import anyio.to_thread
 
 from callslip.core.events.tool_dispatch import Evidence
+from callslip.core.fault import Fault
 from callslip.core.tool import Recovery, Risk, ToolSpec
 from callslip.errors import ToolDefinitionError
 from callslip.ports.background import Done, Running
@@ -19,11 +20,13 @@ from callslip.ports.context import Context
 from callslip.ports.executor import ProbeAnswer
 from callslip.schema.explain import explain
 from callslip.schema.field_error import BindError
+from callslip.sources import child
 
 if TYPE_CHECKING:
     from callslip.schema.derive import Derived
 
 Rule = Callable[[Mapping[str, Any]], str | None]
+Classify = Callable[[BaseException], Fault | None]
 
 
 class Tool:
@@ -42,6 +45,8 @@ class Tool:
         poll: Callable[..., Any] | None = None,
         cancel: Callable[..., Any] | None = None,
         compensate_with: Callable[..., Any] | None = None,
+        classify: Classify | None = None,
+        process: bool = False,
     ) -> None:
         self.spec = spec
         self.version = spec.version
@@ -55,6 +60,8 @@ class Tool:
         self._poll = poll
         self._cancel = cancel
         self._compensate_with = compensate_with
+        self._classify = classify
+        self._place = child.place_of(function, spec.name) if process else None
         functools.update_wrapper(self, function, updated=())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -81,17 +88,39 @@ class Tool:
         return evidence
 
     async def run(self, arguments: Mapping[str, Any], context: Context) -> Any:
+        if self._place is not None:
+            context.queue(hears=self._hears or self.is_async, forced=True)
+            reads = self.spec.risk is Risk.READ
+            return await child.run_in_child(self._place, arguments, context, reads=reads)
+        function = self.bound(arguments, context)
+        if self._derived.is_stream:
+            return await _drain(function(), context)
+        if self._derived.is_async:
+            return await function()
+        context.queue(hears=self._hears)
+        result = await anyio.to_thread.run_sync(functools.partial(context.in_thread, function), abandon_on_cancel=True)
+        return await result if inspect.isawaitable(result) else result
+
+    def bound(self, arguments: Mapping[str, Any], context: Context) -> Callable[[], Any]:
+        """The function with these arguments in its own types, and the context if it takes one."""
         bound = self._derived.bind(dict(arguments))
         if self._derived.context_parameter:
             bound[self._derived.context_parameter] = context
-        if self._derived.is_stream:
-            return await _drain(self.function(**bound), context)
-        if self._derived.is_async:
-            return await self.function(**bound)
-        body = functools.partial(context.in_thread, functools.partial(self.function, **bound))
-        context.wait_for_thread()
-        result = await anyio.to_thread.run_sync(body, abandon_on_cancel=True)
-        return await result if inspect.isawaitable(result) else result
+        return functools.partial(self.function, **bound)
+
+    def run_here(self, arguments: Mapping[str, Any], context: Context) -> Any:
+        """The function's result, in the current thread; for a process that serves this call and no other."""
+        function = self.bound(arguments, context)
+        return _drain(function(), context) if self._derived.is_stream else function()
+
+    @property
+    def is_async(self) -> bool:
+        """Whether what the function gives is to be awaited."""
+        return self._derived.is_async or self._derived.is_stream
+
+    @property
+    def _hears(self) -> bool:
+        return self._derived.context_parameter is not None
 
     async def probe(self, arguments: Mapping[str, Any], context: Context) -> ProbeAnswer:
         if self._probe is None:
@@ -117,6 +146,9 @@ class Tool:
             return False
         await call(self._cancel, handle, context)
         return True
+
+    def classify(self, error: BaseException) -> Fault | None:
+        return None if self._classify is None else self._classify(error)
 
     def compensate_with(self, arguments: Mapping[str, Any], result: Any) -> Mapping[str, Any] | None:
         if self._compensate_with is None:
@@ -177,6 +209,9 @@ def tool(
     background_timeout: float | None = None,
     poll_after: float = 5.0,
     fallback: str | None = None,
+    cached_fallback: float | None = None,
+    breaker: bool = True,
+    target: str = "",
     compensation: str | None = None,
     rules: Sequence[Rule] = (),
     probe: Callable[..., Any] | None = None,
@@ -185,6 +220,8 @@ def tool(
     poll: Callable[..., Any] | None = None,
     cancel: Callable[..., Any] | None = None,
     compensate_with: Callable[..., Any] | None = None,
+    classify: Classify | None = None,
+    process: bool = False,
 ) -> Callable[[Callable[..., Any]], Tool]: ...
 
 
@@ -206,6 +243,17 @@ def tool(function: Callable[..., Any] | None = None, /, **declared: Any) -> Tool
     ``compensation`` names the tool that undoes a call, and ``compensate_with(arguments, result)`` gives its arguments;
     the same ones unless it is declared.
 
+    ``classify(error)`` says of an exception what kind of :class:`Fault` it is, or ``None``: then it is told by its type
+    and status, as without it. ``classify=one_request`` is for a function that makes a single request.
+
+    ``process=True`` runs the function in a process of its own, which ends at the deadline with all that it started.
+    The function stands at the top of a module or file, and its arguments, result and errors cross over as JSON.
+
+    ``fallback`` names the tool that answers when this one fails without having had an effect, or is left alone because
+    it keeps failing; of a tool that only reads, ``cached_fallback`` says how many seconds old an earlier answer may be
+    that is given then. ``target`` says what it reaches, as a template over its arguments (``{host}``), so that each is
+    left alone by itself; ``breaker=False`` leaves it alone never.
+
     Raises:
         ToolDefinitionError: the signature can't be described, or the declaration contradicts itself.
     """
@@ -214,7 +262,7 @@ def tool(function: Callable[..., Any] | None = None, /, **declared: Any) -> Tool
     return lambda wrapped: _build(wrapped, declared)
 
 
-_OWN = ("rules", "probe", "prepare", "digest", "poll", "cancel", "compensate_with")
+_OWN = ("rules", "probe", "prepare", "digest", "poll", "cancel", "compensate_with", "classify", "process")
 _SEQUENCES = (
     "tags", "callable_from", "requires", "claims", "allowed_paths", "allowed_hosts", "identity_arguments",
     "secret_arguments", "untrusted_fields",
@@ -244,6 +292,7 @@ def _build(function: Callable[..., Any], declared: dict[str, Any]) -> Tool:
         "background": job,
         "background_timeout_ms": _milliseconds(declared.pop("background_timeout", None)),
         "poll_after_ms": round(declared.pop("poll_after", 5.0) * 1000),
+        "cached_fallback_ms": _milliseconds(declared.pop("cached_fallback", None)),
         "normalise": {
             place: how if isinstance(how, str) else dict(how)
             for place, how in (declared.pop("normalise", None) or {}).items()
@@ -259,6 +308,16 @@ def _build(function: Callable[..., Any], declared: dict[str, Any]) -> Tool:
     if spec.background and derived.is_stream:
         raise ToolDefinitionError(f"{spec.name}: a stream of pieces can't be the handle of a job.")
     return Tool(function, spec, derived, **own)
+
+
+def found_in(module: object, name: str) -> Tool:
+    """The tool that stands there by this name, or of which this is the function.
+
+    Raises:
+        AttributeError, UnsupportedSignature: nothing of that kind does.
+    """
+    there: Any = functools.reduce(getattr, name.split("."), module)
+    return there if isinstance(there, Tool) else _build(there, {})
 
 
 def _where(function: Callable[..., Any]) -> str:
@@ -282,10 +341,18 @@ def _check(spec: ToolSpec, own: Mapping[str, Any]) -> None:
         complaint = _job_complaint(spec, own)
     if complaint is None and own.get("compensate_with") and spec.compensation is None:
         complaint = "compensate_with needs a compensation"
+    if complaint is None and spec.cached_fallback_ms is not None:
+        complaint = _cache_complaint(spec)
     if complaint is None and spec.asks_user and not spec.client_owned:
         complaint = "asks_user needs client_owned: the user answers, and nothing runs here"
     if complaint:
         raise ToolDefinitionError(f"{spec.name}: {complaint}.")
+
+
+def _cache_complaint(spec: ToolSpec) -> str | None:
+    if spec.risk is not Risk.READ or spec.client_owned or spec.background:
+        return "cached_fallback is for tools that only read, and run here"
+    return None if (spec.cached_fallback_ms or 0) > 0 else "cached_fallback must be positive"
 
 
 def _job_complaint(spec: ToolSpec, own: Mapping[str, Any]) -> str | None:

@@ -30,11 +30,12 @@ class FakeClock:
         self._start = now * 1_000_000
         self._now = self._start
         self._auto = auto
+        self._set = 0
         self._order = itertools.count()
         self._sleepers: list[tuple[int, int, asyncio.Future[None]]] = []
 
     def now(self) -> int:
-        return self._now // 1_000_000
+        return (self._now + self._set) // 1_000_000
 
     def monotonic(self) -> float:
         return (self._now - self._start) / _NANOSECONDS
@@ -54,6 +55,10 @@ class FakeClock:
     def advance(self, seconds: float) -> None:
         """Let so many seconds pass; sleepers that are due wake in the order of their times."""
         self._move(self._now + math.ceil(seconds * _NANOSECONDS))
+
+    def step(self, seconds: float) -> None:
+        """Set the clock forward, or back with a negative number, as an operator does: no time passes by that."""
+        self._set += round(seconds * _NANOSECONDS)
 
     @property
     def sleepers(self) -> int:

@@ -60,7 +60,8 @@ class LogBuilder:
         written = 0 if outsider else self.epoch if epoch is None else epoch
         made = draft(event, at=self.now, by="tester", epoch=written, run=f"run{self.epoch}")
         self._digest = link(self._digest, made.text)
-        self.records.append(Stored(seq=len(self.records) + 1, digest=self._digest, record=made.record))
+        seq, size = len(self.records) + 1, len(made.text)
+        self.records.append(Stored(seq=seq, digest=self._digest, record=made.record, size=size))
         self.texts.append(made.text)
         return self
 
@@ -210,19 +211,19 @@ class LogBuilder:
         return self.add(msgspec.structs.replace(event, **changes))
 
     def fail(
-        self, position: int = 0, *, effect: Effect | str = Effect.UNKNOWN, code: str = "boom", ended: bool = False
+        self,
+        position: int = 0,
+        *,
+        effect: Effect | str = Effect.UNKNOWN,
+        code: str = "boom",
+        ended: bool = False,
+        **changes: Any,
     ) -> Self:
         t1 = self._dispatches[position]
-        return self.add(
-            AttemptFailed(
-                call_id=t1.call_id,
-                attempt=t1.attempt,
-                nonce=t1.nonce,
-                effect=Effect(effect),
-                code=code,
-                ended=ended,
-            )
+        event = AttemptFailed(
+            call_id=t1.call_id, attempt=t1.attempt, nonce=t1.nonce, effect=Effect(effect), code=code, ended=ended
         )
+        return self.add(msgspec.structs.replace(event, **changes))
 
     def settle(self, position: int = 0, *, outsider: bool = False, **changes: Any) -> Self:
         """T2, naming the latest T1."""

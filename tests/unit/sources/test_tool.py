@@ -14,6 +14,7 @@ from callslip.core.events.tool_dispatch import Evidence
 from callslip.core.tool import Recovery, Risk
 from callslip.errors import ToolDefinitionError
 from callslip.ports.executor import ProbeAnswer
+from callslip.testing.clock import FakeClock
 from callslip.testing.fakes import FakeTool
 
 pytestmark = pytest.mark.anyio
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.anyio
 
 def context(**changed) -> Context:
     facts = {
-        "session": "s", "call_id": "c", "attempt": 1, "idempotency_key": "k", "deadline": 0, "clock": None,
+        "session": "s", "call_id": "c", "attempt": 1, "idempotency_key": "k", "deadline": 0, "clock": FakeClock(),
         "on_progress": lambda *_: None, "on_partial": lambda _: None,
     }  # fmt: skip
     return Context(**(facts | changed))
