@@ -48,8 +48,11 @@ crash: $(READY)  ## the long kill -9 run: every boundary ten times, and 500 rand
 bench: $(READY)  ## the figures of README, except the peers (bench/peers.py)
 	$(BIN)/python bench/arguments.py
 	$(BIN)/python bench/dispatch.py
+	$(BIN)/python bench/leases.py
+	$(BIN)/python bench/parallel.py
 	$(BIN)/python bench/sessions.py
 	$(BIN)/python bench/start.py
+	$(BIN)/python bench/stats.py
 	$(BIN)/python bench/waits.py
 
 oracles: .venv-oracles/.ready ## the vendors' own SDKs against the contract server and our adapters' requests

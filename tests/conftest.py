@@ -8,6 +8,7 @@ import pytest
 
 from callslip.core.message import UserText
 from callslip.ports.model import Request, ToolView
+from callslip.testing.nothing_left import nothing_left  # noqa: F401 - a fixture
 
 # The tests' own keys must not be mistaken for held secrets, and no test may reach a real service or a real state folder.
 _OURS = ("ANTHROPIC_", "CALLSLIP_", "GEMINI_", "GOOGLE_", "MISTRAL_", "OPENAI_")

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from callslip.application import Run as Run, Runtime as Runtime
+    from callslip.core.fault import Fault as Fault, one_request as one_request
     from callslip.core.result import Outcome as Outcome, ToolResult as ToolResult
     from callslip.core.state import SessionState as Session
     from callslip.core.wait import Wait as Wait
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 _PLACES = {
     "CallslipError": ("callslip.errors", "CallslipError"),
     "Context": ("callslip.ports.context", "Context"),
+    "Fault": ("callslip.core.fault", "Fault"),
     "Outcome": ("callslip.core.result", "Outcome"),
     "Run": ("callslip.application", "Run"),
     "Runtime": ("callslip.application", "Runtime"),
@@ -23,11 +25,12 @@ _PLACES = {
     "ToolFailed": ("callslip.errors", "ToolFailed"),
     "ToolResult": ("callslip.core.result", "ToolResult"),
     "Wait": ("callslip.core.wait", "Wait"),
+    "one_request": ("callslip.core.fault", "one_request"),
     "tool": ("callslip.sources.functions", "tool"),
 }
 __all__ = [
-    "CallslipError", "Context", "Outcome", "Run", "Runtime", "Session", "Tool", "ToolFailed", "ToolResult", "Wait",
-    "tool",
+    "CallslipError", "Context", "Fault", "Outcome", "Run", "Runtime", "Session", "Tool", "ToolFailed", "ToolResult",
+    "Wait", "one_request", "tool",
 ]  # fmt: skip
 __version__ = "0.1.0.dev0"
 

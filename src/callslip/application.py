@@ -15,13 +15,17 @@ from callslip import build
 from callslip.agent.batch import Batch, collect, record_step
 from callslip.agent.loop import Ended, Plan, drive_session
 from callslip.agent.revert import Reverted, revert
+from callslip.core.breaker import BreakerRules
+from callslip.core.budget import Budgets, Use, uses
 from callslip.core.events.revert_started import RevertStarted
 from callslip.core.principal import Role
-from callslip.core.wait import Wait
+from callslip.core.state import SessionState
+from callslip.core.wait import Wait, WaitKind
 from callslip.errors import Busy, LedgerError, UsageError
 from callslip.gate.catalogue import Catalogue
 from callslip.models import build_model
 from callslip.outside import Outside
+from callslip.ports.authority import Capacity
 from callslip.ports.clock import Clock
 from callslip.ports.executor import Executor
 from callslip.ports.model import Model, Proposal
@@ -31,10 +35,11 @@ from callslip.providers.options import Options
 from callslip.runtime.batch import settle_step
 from callslip.runtime.drive import Drive
 from callslip.runtime.execute import IN_CALL
-from callslip.runtime.live import Watch, ignore
+from callslip.runtime.live import Observer, Watch, ignore
 from callslip.runtime.parts import Limits, Parts
 from callslip.sessions import checkpoint
 from callslip.sessions.acquire import acquire
+from callslip.telemetry.settings import Telemetry
 
 if TYPE_CHECKING:
     from callslip.notify.notifier import Notifier
@@ -54,6 +59,10 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     waits: tuple[Wait, ...]
     """What the session waits for."""
+    limit: str = ""
+    """What was used up, if that ended it: ``turn.tokens``, ``session.money``, ``turn.steps``, ``loop`` and so on."""
+    spent: tuple[Use, ...] = ()
+    """What was used by then, in the turn and in the session, and of how much."""
 
 
 class _Held:
@@ -83,11 +92,16 @@ class Runtime(Outside):
         workspace: the folder the file tools work in; sessions are bound to its identity.
         policy: decides each call; or a mapping from risk to ``allow``, ``ask`` or ``deny``.
         system: the system prompt.
+        budgets: what a turn, a session and a requester may use.
+        breakers: when a tool that keeps failing is left alone, and for how long.
         timezone: where sessions are, by its IANA name: what day "tomorrow" is, where a tool declares such words.
         secrets: exact texts that are taken out of tools' results and errors before log and model see them; or a mapping
             from names to them, for arguments that say ``secret://name``.
+        capacities: what limited services take, by the name that tools claim as ``slot:NAME``; ``tool.NAME`` limits a
+            tool itself.
         identity: who begins sessions and answers here, with an unlocked key; default: the operating system's account.
         watch: called with what happens live (``callslip.runtime.live``).
+        telemetry: an ``OpenTelemetry`` of ``callslip.telemetry.opentelemetry``, which tells spans and metrics on.
 
     Use it as an asynchronous context manager, or call :meth:`aclose`.
 
@@ -105,13 +119,17 @@ class Runtime(Outside):
         policy: Policy | Mapping[str, str] | None = None,
         system: str = "",
         limits: Limits | None = None,
+        budgets: Budgets | None = None,
+        breakers: BreakerRules | None = None,
         timezone: str = "UTC",
         secrets: Iterable[str] | Mapping[str, str] = (),
+        capacities: Mapping[str, Capacity] | None = None,
         identity: Identity | None = None,
         base_url: str | None = None,
         options: Options | None = None,
         stream: bool = False,
         watch: Watch = ignore,
+        telemetry: Observer | None = None,
         clock: Clock | None = None,
     ) -> None:
         decisions = isinstance(policy, Mapping)
@@ -125,10 +143,14 @@ class Runtime(Outside):
             policy=None if decisions else policy,  # type: ignore[arg-type]
             decisions=dict(policy) if decisions else {},  # type: ignore[arg-type]
             limits=limits or Limits(),
+            budgets=budgets or Budgets(),
+            breakers=breakers or BreakerRules(),
             timezone=timezone,
+            capacities=dict(capacities or {}),
             secrets=dict(secrets) if isinstance(secrets, Mapping) else {f"{n}": text for n, text in enumerate(secrets)},
             identity=identity,
             watch=watch,
+            telemetry=telemetry or Telemetry(),
             clock=clock,
         )
         self._active: set[str] = set()
@@ -230,7 +252,28 @@ class Runtime(Outside):
         )
         ended: Ended = await drive_session(drive, plan)
         waits = await self.waits(drive.session) if ended.status == "waiting" else []
-        return Run(session=drive.session, status=ended.status, text=ended.text, reason=ended.reason, waits=tuple(waits))
+        return Run(
+            session=drive.session,
+            status=ended.status,
+            text=ended.text,
+            reason=ended.reason,
+            waits=tuple(waits),
+            limit=ended.limit,
+            spent=self._spent(drive.state),
+        )
+
+    async def spent(self, session: str) -> tuple[Use, ...]:
+        """What the session has used so far, in its latest turn and in all, and of how much; nothing if there is none.
+
+        Raises:
+            LogBroken: its log can't be trusted.
+        """
+        return self._spent(await self.state(session))
+
+    def _spent(self, state: SessionState) -> tuple[Use, ...]:
+        waiting = sum(wait.kind is WaitKind.APPROVAL for wait in state.waits.values())
+        budgets = self.settings.budgets
+        return tuple(uses(state.counts, budgets, self.parts.clock.now(), waiting=waiting))
 
     # Dispatching for somebody else's loop
 
@@ -359,7 +402,11 @@ class Runtime(Outside):
             self.__dict__.pop(wired, None)
         if parts.audit is not None:
             parts.audit.close()
+        for store in (parts.breakers, parts.last_good):
+            if store is not None:
+                store.close()
         await parts.ledger.aclose()
+        parts.authority.close()
         if not any(context.still_running for context in parts.left_behind):
             parts.owners.close()  # else the lock says, until this process ends, that something of it still works
         models, self._former = [*self._former, self.settings.model], []

@@ -11,13 +11,22 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from callslip.audit.settings import AuditSettings
+from callslip.authorities.memory import MemoryAuthority
+from callslip.authorities.on_demand import OnDemand
+from callslip.authorities.resources import Resources
+from callslip.authorities.shared import SharedAuthority
 from callslip.blobs.erasures import ErasureFiles
 from callslip.blobs.files import FileBlobs
 from callslip.blobs.key_files import KeyFiles
 from callslip.blobs.memory import MemoryBlobs
 from callslip.blobs.sealed import SealedBlobs
 from callslip.blobs.vault import KeyVault, MemoryKeys
+from callslip.breakers.last_good import FileLastGood, MemoryLastGood
+from callslip.breakers.memory import MemoryBreakers
+from callslip.breakers.shared import SharedBreakers
 from callslip.clocks.system import SystemClock
+from callslip.core.breaker import BreakerRules
+from callslip.core.budget import Budgets
 from callslip.core.events.session_started import WorkspaceIdentity
 from callslip.errors import ConfigError
 from callslip.gate.catalogue import Catalogue
@@ -28,15 +37,17 @@ from callslip.ledgers.sqlite import SqliteLedger
 from callslip.ledgers.state_folder import installation_key, open_state
 from callslip.policies.by_risk import RiskPolicy
 from callslip.ports.audit import Audit
+from callslip.ports.authority import Capacity
 from callslip.ports.clock import Clock
 from callslip.ports.executor import Executor
 from callslip.ports.model import Model
 from callslip.ports.policy import Policy
 from callslip.ports.trust import Identity
-from callslip.runtime.live import Watch, guarded, ignore
+from callslip.runtime.live import Observer, Watch, ignore, together
 from callslip.runtime.parts import Data, Limits, Parts
 from callslip.runtime.redact import Redactor
 from callslip.schema.normalise import zone
+from callslip.telemetry.settings import Telemetry
 from callslip.trust.account import account
 from callslip.trust.file import FileTrust
 from callslip.trust.memory import MemoryTrust
@@ -46,6 +57,9 @@ if TYPE_CHECKING:
     from callslip.notify.notifier import Notifier
 
 LEDGER_FILE = "ledger.db"
+BREAKERS_FILE = "breakers.db"
+LAST_GOOD_FILE = "last-good.db"
+RESOURCES_FILE = "resources.db"
 AUDIT_FOLDER = "audit"
 MEMORY = ":memory:"
 
@@ -63,9 +77,15 @@ class Settings(msgspec.Struct, kw_only=True):
     policy: Policy | None = None
     decisions: dict[str, str] = {}
     limits: Limits = Limits()
+    budgets: Budgets = Budgets()
+    """What turns, sessions and requesters may use."""
     data: Data = Data()
+    breakers: BreakerRules = BreakerRules()
+    """When a tool that keeps failing is left alone, and for how long."""
     timezone: str = "UTC"
     """Where sessions are, by the IANA name."""
+    capacities: dict[str, Capacity] = {}
+    """What limited services take, by the name in ``slot:NAME``; ``tool.NAME`` is a tool's own."""
     secrets: dict[str, str] = {}
     """What ``secret://name`` stands for; none of them gets into log, model or errors."""
     identity: Identity | None = None
@@ -75,6 +95,8 @@ class Settings(msgspec.Struct, kw_only=True):
     base: Path = Path()
     """What a relative path in ``audit`` is relative to."""
     watch: Watch = ignore
+    telemetry: Telemetry | Observer = Telemetry()
+    """What also watches, for whoever operates this; or the settings by which it is made."""
     clock: Clock | None = None
 
 
@@ -84,24 +106,38 @@ def build_parts(settings: Settings) -> Parts:
     Raises:
         StateRefused, LedgerUnavailable, LogBroken, ToolDefinitionError, ConfigError: nothing was started.
     """
+    telemetry = _telemetry(settings.telemetry)
+    parts = _wired(settings, together(settings.watch, ignore if telemetry is None else telemetry))
+    if telemetry is not None:
+        telemetry.of_breakers(parts.breakers)
+    return parts
+
+
+def _wired(settings: Settings, watch: Watch) -> Parts:
     catalogue = Catalogue(settings.executors)
     policy = settings.policy or RiskPolicy(settings.decisions)
     clock = settings.clock or SystemClock()
     where = _zone(settings.timezone)
-    watch = settings.watch if settings.watch is ignore else guarded(settings.watch)
     redactor = Redactor([*settings.secrets.values(), *_held_keys(), *_held_by(settings.notify)])
+    claim = Resources(settings.workspace).claim
+    budgets = settings.budgets if settings.budgets != Budgets() else None
     if settings.state is None:
         vault = KeyVault(MemoryKeys(), encrypts=settings.data.encrypt)
         return Parts(
             ledger=SealedLedger(MemoryLedger(), vault), blobs=SealedBlobs(MemoryBlobs(), vault),
             data=settings.data, vault=vault, keyring=vault, owners=SoleOwner(), clock=clock, catalogue=catalogue,
             policy=policy, key=os.urandom(32), trust=MemoryTrust(clock=clock), secrets=settings.secrets,
-            redactor=redactor, limits=settings.limits, watch=watch, zone=where,
+            redactor=redactor, limits=settings.limits, budgets=budgets, watch=watch, zone=where,
+            breakers=MemoryBreakers(settings.breakers, clock.monotonic) if settings.breakers.on else None,
+            last_good=MemoryLastGood(), authority=MemoryAuthority(settings.capacities), claim=claim,
+            capacities=settings.capacities,
         )  # fmt: skip
     roots = [settings.workspace] if settings.workspace is not None else []
     folder = open_state(settings.state, writable_roots=roots)
     vault = KeyVault(KeyFiles(folder / "keys"), encrypts=settings.data.encrypt)
     ledger = SealedLedger(SqliteLedger(folder / LEDGER_FILE), vault)
+    owners = OwnerLocks(folder / "owners")
+    rules = settings.breakers
     parts = Parts(
         ledger=ledger,
         blobs=SealedBlobs(FileBlobs(folder / "blobs"), vault),
@@ -109,7 +145,7 @@ def build_parts(settings: Settings) -> Parts:
         vault=vault,
         keyring=vault,
         erasures=ErasureFiles(folder / "erasures"),
-        owners=OwnerLocks(folder / "owners"),
+        owners=owners,
         clock=clock,
         catalogue=catalogue,
         policy=policy,
@@ -118,12 +154,33 @@ def build_parts(settings: Settings) -> Parts:
         secrets=settings.secrets,
         redactor=redactor,
         limits=settings.limits,
+        budgets=budgets,
         watch=watch,
         zone=where,
+        breakers=SharedBreakers(folder / BREAKERS_FILE, owners, rules, clock.monotonic) if rules.on else None,
+        last_good=FileLastGood(folder / LAST_GOOD_FILE),
+        authority=OnDemand(lambda: SharedAuthority(folder / RESOURCES_FILE, owners, settings.capacities)),
+        claim=claim,
+        capacities=settings.capacities,
     )
     parts.audit = _audit(settings, parts, ledger, folder)
     parts.audit_patience = settings.audit.patience
     return parts
+
+
+def _telemetry(asked: Telemetry | Observer) -> Observer | None:
+    if not isinstance(asked, Telemetry):
+        return asked
+    if not asked.otel:
+        return None
+    try:
+        from callslip.telemetry.opentelemetry import OpenTelemetry  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        raise ConfigError(
+            f"The setting otel in [telemetry] needs OpenTelemetry, which is not installed ({error}). Nothing was "
+            "started. Install callslip[otel], or leave the setting out."
+        ) from error
+    return OpenTelemetry(content=asked.content)
 
 
 def _zone(name: str) -> datetime.tzinfo:

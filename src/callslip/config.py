@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import os
 import re
 import tomllib
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import msgspec
 
 from callslip.audit.settings import AuditSettings
+from callslip.core.breaker import BreakerRules
+from callslip.core.budget import Budgets
 from callslip.errors import ConfigError
+from callslip.misread import explain
 from callslip.notify.endpoint import Endpoint
-from callslip.providers.options import Options
+from callslip.ports.authority import Capacity
+from callslip.providers.address import is_address
+from callslip.providers.options import Options, Provider
 from callslip.runtime.parts import Data, Limits
+from callslip.telemetry.settings import Telemetry
 
 FILE = "callslip.toml"
 
@@ -31,7 +35,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """``openai:NAME``, ``anthropic:NAME`` and so on, or ``recorded:FILE``."""
     base_url: str | None = None
     """The server of ``model`` instead of the provider's own; else the environment's ``OPENAI_BASE_URL`` or the like."""
-    servers: dict[str, str] = {}
+    servers: dict[Provider, str] = {}
     """The same for models of other kinds: ``anthropic = "https://…"``."""
     model_options: Options = Options()
     """What every model is told besides the conversation."""
@@ -47,14 +51,29 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Where sessions are, by its IANA name."""
     policy: dict[str, str] = {}
     limits: Limits = Limits()
+    budgets: Budgets = Budgets()
+    """What turns, sessions and requesters may use."""
     audit: AuditSettings = AuditSettings()
     """Where heads of the audit are kept, how often, and for how long it may fail."""
     notify: tuple[Endpoint, ...] = ()
     """Who is told of what needs them: webhooks, commands, logs."""
     data: Data = Data()
     """What protects the private part of sessions."""
+    breakers: BreakerRules = BreakerRules()
+    """When a tool that keeps failing is left alone, and for how long."""
+    telemetry: Telemetry = Telemetry()
+    """What is told to OpenTelemetry."""
+    capacities: dict[str, Capacity] = {}
+    """What limited services take, by the name that tools claim as ``slot:NAME``; ``tool.NAME`` limits a tool itself."""
     ask_user: bool = False
     """Whether the model may ask the user questions, where there is no application that says so."""
+
+    def __post_init__(self) -> None:
+        addresses = {f"[servers] {kind}": url for kind, url in self.servers.items()}
+        addresses |= {} if self.base_url is None else {"base_url": self.base_url}
+        for name, url in addresses.items():
+            if not is_address(url):  # which is not shown: a key may stand in it
+                raise ValueError(f"{name} is no full http or https address, such as http://127.0.0.1:8000/v1")
 
 
 def find_project(start: Path | None = None) -> Path:
@@ -103,36 +122,7 @@ def _convert(raw: dict[str, Any], path: Path) -> Config:
     try:
         return msgspec.convert(raw, Config)
     except msgspec.ValidationError as error:
-        raise ConfigError(
-            f"{path}: {error}.{_hint(str(error))} Nothing was started. "
-            f"The settings are: {', '.join(Config.__struct_fields__)}; "
-            f"[limits] takes {', '.join(Limits.__struct_fields__)}; "
-            f"[audit] takes {', '.join(AuditSettings.__struct_fields__)}; "
-            f"[data] takes {', '.join(Data.__struct_fields__)}; "
-            f"[model_options] takes {', '.join(Options.__struct_fields__)}."
-        ) from error
-
-
-_TABLES: dict[str, Iterable[str]] = {
-    "": Config.__struct_fields__,
-    "limits": Limits.__struct_fields__,
-    "audit": AuditSettings.__struct_fields__,
-    "data": Data.__struct_fields__,
-    "model_options": Options.__struct_fields__,
-    "notify": sorted({name for one in get_args(Endpoint) for name in (*one.__struct_fields__, "kind")}),
-}
-
-
-def _hint(said: str) -> str:
-    """What was probably meant by a name that means nothing."""
-    place = re.search(r"at `\$\.(\w+)", said)
-    table = place[1] if place else ""
-    if table == "notify" and re.search(r"\.kind`$", said):
-        kinds = [str(one.__struct_config__.tag) for one in get_args(Endpoint)]
-        return f" The kinds are {', '.join(kinds[:-1])} and {kinds[-1]}."
-    unknown = re.search(r"unknown field `(.*?)`", said)
-    near = difflib.get_close_matches(unknown[1], _TABLES.get(table, ()), n=1) if unknown else []
-    return f" Did you mean {near[0]}?" if near else ""
+        raise ConfigError(f"{path}: {explain(error, Config)} Nothing was started. Correct it.") from error
 
 
 def state_folder(project: Path, configured: str | None) -> Path:

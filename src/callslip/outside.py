@@ -66,7 +66,10 @@ class Outside:
         await self.answers.send(session, text, steer=steer, author=self.identity().name)
 
     async def stop(self, session: str, *, reason: str = "") -> bool:
-        """Ask the session to stop, wherever it is driven. Whether there was anything to stop."""
+        """Ask the session to stop, wherever it is driven. Whether there was anything to stop.
+
+        Where nothing is open but messages that nobody has read, they are taken back.
+        """
         return await self.answers.stop(session, reason=reason, actor=self.identity().name)
 
     # Waits

@@ -11,7 +11,9 @@ import pytest
 
 from callslip import errors
 from callslip.config import Config
+from callslip.core.budget import DailyBudget, SessionBudget
 from callslip.core.event import Event
+from callslip.core.retry import Retry
 from callslip.core.wait import WaitKind
 from callslip.runtime.parts import Limits
 
@@ -51,10 +53,24 @@ def test_every_setting_is_documented():
 def test_every_limit_is_documented_with_its_default():
     text = section("config.md", "Limits")
     assert rows(text) == list(Limits.__struct_fields__)
-    defaults = dict(re.findall(r"^\| `(\w+)` \| `([^`]+)` \|", text, re.MULTILINE))
-    assert {name: None if value == "never" else float(value) for name, value in defaults.items()} == {
-        name: getattr(Limits(), name) for name in Limits.__struct_fields__
-    }
+    assert _defaults(text) == {name: getattr(Limits(), name) for name in Limits.__struct_fields__ if name != "retry"}
+
+
+def test_every_budget_is_documented():
+    text = section("config.md", "Budgets")
+    assert rows(text) == list(SessionBudget.__struct_fields__)
+    assert all(f"`{name}`" in text.rpartition("requester_day")[2] for name in DailyBudget.__struct_fields__)
+
+
+def test_every_setting_of_retries_is_documented_with_its_default():
+    text = section("config.md", "Retry")
+    assert rows(text) == list(Retry.__struct_fields__)
+    assert _defaults(text) == {name: getattr(Retry(), name) for name in Retry.__struct_fields__}
+
+
+def _defaults(text: str) -> dict[str, float | None]:
+    found = re.findall(r"^\| `(\w+)` \| `([^`]+)` \|", text, re.MULTILINE)
+    return {name: None if value == "never" else float(value) for name, value in found}
 
 
 def test_every_kind_of_wait_is_documented():

@@ -24,6 +24,9 @@ from typing import NamedTuple
 from mutant import Mutant
 from mutants_anthropic import ANTHROPIC
 from mutants_arguments import ARGUMENTS
+from mutants_authorities import AUTHORITIES
+from mutants_breakers import BREAKERS
+from mutants_budgets import BUDGETS
 from mutants_constrained import CONSTRAINED_CALLS
 from mutants_gemini import GEMINI
 from mutants_kernel import KERNEL
@@ -31,7 +34,10 @@ from mutants_mistral import MISTRAL
 from mutants_people import PEOPLE
 from mutants_project import PROJECT
 from mutants_responses import RESPONSES
+from mutants_retry import RETRY
 from mutants_schemas import SCHEMAS
+from mutants_stats import STATS
+from mutants_time import TIME
 from mutants_wire import WIRE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,7 +62,8 @@ def pytest_configure(config):
 
 
 WIRES = (*WIRE, *ANTHROPIC, *CONSTRAINED_CALLS, *GEMINI, *MISTRAL, *RESPONSES)
-MUTANTS: Sequence[Mutant] = (*KERNEL, *ARGUMENTS, *PEOPLE, *PROJECT, *SCHEMAS, *WIRES)
+CALM = (*AUTHORITIES, *BREAKERS, *BUDGETS, *RETRY, *STATS, *TIME)
+MUTANTS: Sequence[Mutant] = (*KERNEL, *ARGUMENTS, *PEOPLE, *PROJECT, *SCHEMAS, *WIRES, *CALM)
 
 
 class Result(NamedTuple):

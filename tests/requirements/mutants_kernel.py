@@ -30,8 +30,8 @@ KERNEL: Sequence[Mutant] = (
     ),
     Mutant(
         "CALL-02", "required calls are asked for before the tool's own rules", "gate/pipeline.py",
-        "business.check_rules(entry, canon.parse(arguments.text)) or business.check_required(entry, case.succeeded)",
-        "business.check_required(entry, case.succeeded) or business.check_rules(entry, canon.parse(arguments.text))",
+        "business.check_rules(entry, canon.parse(arguments.text))\n        or business.check_required(entry, case.succeeded)",
+        "business.check_required(entry, case.succeeded)\n        or business.check_rules(entry, canon.parse(arguments.text))",
         (f"{PIPELINE}::TestTheOrder",),
     ),
     Mutant(
@@ -51,7 +51,7 @@ KERNEL: Sequence[Mutant] = (
     ),
     Mutant(
         "CALL-04", "a write that failed is said to have had no effect", "runtime/outcome.py",
-        "return Effect.NONE if dispatch.risk is Risk.READ else Effect.UNKNOWN", "return Effect.NONE",
+        "return Effect(fault.effect) if fault.effect in set(Effect) else Effect.UNKNOWN", "return Effect.NONE",
         (f"{DISPATCH}::TestOutcomes",),
     ),
     Mutant(
@@ -96,9 +96,9 @@ KERNEL: Sequence[Mutant] = (
         (f"{DISPATCH}::TestCommitsAndEffects",),
     ),
     Mutant(
-        "LEDG-02", "a result is shown though T2 failed", "runtime/dispatch.py",
+        "LEDG-02", "a result is shown though T2 failed", "runtime/effect.py",
         "    except (LedgerUnavailable, CommitUnknown) as error:\n        raise type(error)(",
-        "    except LedgerError:\n        pass\n    except ValueError as error:\n        raise type(error)(",
+        "    except (LedgerUnavailable, CommitUnknown):\n        return\n    except ValueError as error:\n        raise type(error)(",
         (f"{DISPATCH}::TestCommitsAndEffects",),
     ),
     Mutant(
@@ -158,7 +158,7 @@ KERNEL: Sequence[Mutant] = (
     ),
     Mutant(
         "RECO-01", "what nobody declared safe is repeated", "core/crash.py",
-        'return Park(code="unknown_outcome", reason=_unclear(call))', "return Again()",
+        '            )\n        return Park(code="unknown_outcome", reason=_unclear(call))', "            )\n        return Again()",
         (CRASH,),
     ),
     Mutant(
@@ -218,13 +218,13 @@ KERNEL: Sequence[Mutant] = (
         ("tests/unit/core/test_ids.py::TestIdempotencyKeys",),
     ),
     Mutant(
-        "RECO-06", "each attempt has a key of its own", "runtime/dispatch.py",
+        "RECO-06", "each attempt has a key of its own", "runtime/effect.py",
         "idempotency_key=t1.idempotency_key,", "idempotency_key=t1.nonce,",
         (f"{DISPATCH}::TestIdempotencyKeys",),
     ),
     Mutant(
         "RECO-06", "the key is made anew instead of copied", "runtime/dispatch.py",
-        "if earlier is not None and earlier.arguments_digest == digest:", "if earlier is not None and not digest:",
+        "if earlier is not None and earlier.arguments_digest == digest and", "if earlier is not None and not digest and",
         (KEYS,),
     ),
     Mutant(

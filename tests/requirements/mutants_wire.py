@@ -39,7 +39,7 @@ WIRE: Sequence[Mutant] = (
     ),
     Mutant(
         "WIRE-06",
-        "what stays is asked again",
+        "an error in the body that stays may be asked again",
         "providers/faults.py",
         "retryable=not permanent",
         "retryable=True",
@@ -48,8 +48,8 @@ WIRE: Sequence[Mutant] = (
     Mutant(
         "WIRE-06",
         "the date of Retry-After is held against nothing",
-        "providers/faults.py",
-        "max(0.0, (until - now).total_seconds())",
+        "core/retry_after.py",
+        "max(0.0, (until - since).total_seconds())",
         "0.0",
         (FAULTS,),
     ),
@@ -97,8 +97,8 @@ WIRE: Sequence[Mutant] = (
         "ORCH-06",
         "the log names the chooser",
         "agent/step.py",
-        "    model = chosen(model, request)\n    reply = await _ask(drive, model, request)",
-        "    reply = await _ask(drive, model, request)",
+        "    model = chosen(model, request)\n    step = ",
+        "    step = ",
         (CHOICE,),
     ),
 )

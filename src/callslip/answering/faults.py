@@ -49,13 +49,18 @@ def status_of(error: Exception) -> int:
     return next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
 
 
+_BARRED = frozenset({401, 403, 429})
+
+
 def document_of(error: Exception) -> dict[str, Any]:
     """The error in JSON. Of an unexpected one it says nothing that could tell of the machine."""
     if isinstance(error, Refused):
-        return {"error": {"code": error.kind, "message": str(error)}}
+        layer = "policy" if error.status in _BARRED else "protocol"
+        return {"error": {"code": error.kind, "message": str(error), "layer": layer}}
     if not isinstance(error, CallslipError):
-        return {"error": {"code": "unexpected", "message": "Something unexpected happened. Nothing was answered."}}
-    told: dict[str, Any] = {"code": error.code, "message": str(error)}
+        message = "Something unexpected happened. Nothing was answered."
+        return {"error": {"code": "unexpected", "message": message, "layer": "runtime"}}
+    told: dict[str, Any] = {"code": error.code, "message": str(error), "layer": error.layer}
     if isinstance(error, SchemaFaults):
         told["field_errors"] = _fields(error.errors)
     return {"error": told}

@@ -44,7 +44,7 @@ async def records(log: StoredLog, session: str, *, after: int, digest: str, limi
         try:
             if seq != after + len(found) + 1 or not _bytes(text, stored) or link(previous, text) != stored:
                 raise LogBroken(f"Record {seq} of session {session!r} is not what was written.", seq=seq)
-            found.append(Stored(seq=seq, digest=stored, record=read(text, seq)))
+            found.append(Stored(seq=seq, digest=stored, record=read(text, seq), size=len(text)))
         except LogBroken:
             if found:
                 return found

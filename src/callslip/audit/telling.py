@@ -18,12 +18,14 @@ from callslip.core.events.attempt_failed import AttemptFailed
 from callslip.core.events.background_polled import BackgroundPolled
 from callslip.core.events.background_started import BackgroundStarted
 from callslip.core.events.blob_erased import BlobErased
+from callslip.core.events.breaker_opened import BreakerOpened
 from callslip.core.events.call_parked import CallParked
 from callslip.core.events.call_resolved import CallResolved
 from callslip.core.events.context_compacted import ContextCompacted
 from callslip.core.events.function_call import FunctionCall
 from callslip.core.events.function_response import FunctionResponse
 from callslip.core.events.late_outcome import LateOutcome
+from callslip.core.events.model_failed import ModelFailed
 from callslip.core.events.model_replied import ModelReplied
 from callslip.core.events.model_requested import ModelRequested
 from callslip.core.events.revert_started import RevertStarted
@@ -156,6 +158,7 @@ def _tool_dispatch(story: Story, event: ToolDispatch, record: Record) -> Told:
         record,
         attempt=event.attempt,
         rules=event.rules,
+        decision=f"instead of {event.instead.of}" if event.instead is not None else "",
         approval=event.approval,
         approved_by=known.approved_by if event.approval and event.approval == known.approval else (),
         **_arguments(event.arguments, event.arguments_digest),
@@ -178,6 +181,13 @@ def _attempt_failed(story: Story, event: AttemptFailed, record: Record) -> Told:
     return Told(entry=entry)
 
 
+def _how(event: FunctionResponse) -> str:
+    """What there is to say of a response beside its status."""
+    if event.fallback is not None:
+        return f"{event.fallback.source} instead of {event.fallback.of}"
+    return "refused" if event.lane == "refused" else "settled by a verdict" if event.resolved is not None else ""
+
+
 def _function_response(story: Story, event: FunctionResponse, record: Record) -> Told:
     known = story.known(event.call_id)
     refused = event.lane == "refused"
@@ -190,7 +200,7 @@ def _function_response(story: Story, event: FunctionResponse, record: Record) ->
         attempt=event.attempt,
         arguments_digest=known.arguments_digest,
         rules=event.rules,
-        decision="refused" if refused else "settled by a verdict" if event.resolved is not None else "",
+        decision=_how(event),
         status=event.status.value,
         effect=event.effect.value,
         code=event.error_code or "",
@@ -201,6 +211,12 @@ def _function_response(story: Story, event: FunctionResponse, record: Record) ->
     )
     shown = proposed if refused else None
     return Told(entry=entry, details=(("arguments", shown),) if shown is not None else ())
+
+
+def _breaker_opened(story: Story, event: BreakerOpened, record: Record) -> Told:
+    place = f"{event.tool} at {event.target}" if event.target and not record.sealed else event.tool
+    said = f"{place}: {event.reason}"
+    return Told(entry=story.about(event.call_id, record, tool=event.tool, status="left alone", said=said))
 
 
 def _late_outcome(story: Story, event: LateOutcome, record: Record) -> Told:
@@ -242,7 +258,7 @@ def _wait_closed(story: Story, event: WaitClosed, record: Record) -> Told | None
 
 
 def _stop_requested(story: Story, event: StopRequested, record: Record) -> Told:
-    return Told(entry=story.entry(record, said=event.reason))
+    return Told(entry=story.entry(record, said=event.reason, decision="taken back" if event.unread else ""))
 
 
 def _background_started(story: Story, event: BackgroundStarted, record: Record) -> Told:
@@ -316,6 +332,7 @@ _TELL: dict[type[Any], Callable[[Story, Any, Record], Told | None]] = {
     UserMessage: _user_message,
     ModelRequested: _model_requested,
     ModelReplied: _silent,
+    ModelFailed: _silent,
     FunctionCall: _function_call,
     ApprovalRequested: _approval_requested,
     ApprovalDecided: _approval_decided,
@@ -323,6 +340,7 @@ _TELL: dict[type[Any], Callable[[Story, Any, Record], Told | None]] = {
     ToolDispatch: _tool_dispatch,
     AttemptFailed: _attempt_failed,
     FunctionResponse: _function_response,
+    BreakerOpened: _breaker_opened,
     LateOutcome: _late_outcome,
     CallParked: _call_parked,
     CallResolved: _call_resolved,

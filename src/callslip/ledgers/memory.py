@@ -62,7 +62,7 @@ class MemoryLedger:
         for seq, digest, text in rows:
             if link(previous, text) != digest:
                 raise LogBroken(f"Record {seq} of session {session!r} was altered.", seq=seq)
-            stored.append(Stored(seq=seq, digest=digest, record=read(text, seq)))
+            stored.append(Stored(seq=seq, digest=digest, record=read(text, seq), size=len(text)))
             previous = digest
         return stored
 

@@ -168,7 +168,7 @@ def _change(head: Head, drafts: Sequence[Draft], *, outsider: bool) -> Change:
     for draft in drafts:
         seq += 1
         digest = link(digest, draft.text)
-        stored.append(Stored(seq=seq, digest=digest, record=draft.record))
+        stored.append(Stored(seq=seq, digest=digest, record=draft.record, size=len(draft.text)))
         event = draft.record.event
         if type(event) not in _CHANGE:
             continue

@@ -366,7 +366,7 @@ def _check_chain(session: str, after: int, previous: bytes, rows: Sequence[Any])
                 "were altered. Nothing was executed. Run `callslip verify` for the whole report.",
                 seq=seq,
             )
-        stored.append(Stored(seq=seq, digest=digest, record=read(text, seq)))
+        stored.append(Stored(seq=seq, digest=digest, record=read(text, seq), size=len(text)))
         previous = digest
     return stored
 

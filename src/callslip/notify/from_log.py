@@ -13,6 +13,7 @@ from callslip.core.event import Event, Stored
 from callslip.core.events.approval_decided import ApprovalDecided
 from callslip.core.events.approval_expired import ApprovalExpired
 from callslip.core.events.approval_requested import ApprovalRequested
+from callslip.core.events.breaker_opened import BreakerOpened
 from callslip.core.events.call_parked import CallParked
 from callslip.core.events.function_call import FunctionCall
 from callslip.core.events.run_ended import RunEnded
@@ -21,7 +22,7 @@ from callslip.core.events.wait_opened import WaitOpened
 from callslip.core.payload import Payload
 from callslip.notify.notice import Notice, NoticeKind, moment, notice_id
 
-_TOLD = (ApprovalDecided, ApprovalExpired, RunEnded, WaitOpened)
+_TOLD = (ApprovalDecided, ApprovalExpired, BreakerOpened, RunEnded, WaitOpened)
 
 
 class _Facts:
@@ -70,7 +71,7 @@ def notices_of(session: str, records: Sequence[Stored], before: Iterable[Stored]
 def is_told(event: Event) -> bool:
     """Whether a record of this event becomes a notice."""
     if isinstance(event, RunEnded):
-        return event.status == "failed"
+        return event.status == "failed" or bool(event.limit)
     return isinstance(event, _TOLD) and (not isinstance(event, WaitOpened) or event.kind.value in _WAITS)
 
 
@@ -97,6 +98,12 @@ def _notice(session: str, stored: Stored, facts: _Facts) -> Notice | None:
         tool = _asked_tool(event, facts)
         sentence = f"Nobody said in time whether {tool} of session {session} may be made. It is not made."
         details = {"wait": event.approval_id, "call_id": event.call_id, "tool": tool}
+    elif isinstance(event, BreakerOpened):
+        kind = NoticeKind.BREAKER_OPENED
+        sentence, details, private = _opened(session, event)
+    elif isinstance(event, RunEnded) and event.limit:
+        kind, details, private = NoticeKind.LIMIT_REACHED, {"limit": event.limit, "reason": event.reason}, {}
+        sentence = f"A run of session {session} was stopped: {event.reason}. Nothing was lost."
     else:
         assert isinstance(event, RunEnded)
         kind, details, private = NoticeKind.SESSION_FAILED, {"reason": event.reason}, {}
@@ -188,6 +195,17 @@ def _decided(session: str, event: ApprovalDecided, facts: _Facts) -> tuple[str, 
     if event.reason:
         details["reason"] = event.reason
     return sentence, details
+
+
+def _opened(session: str, event: BreakerOpened) -> _Told:
+    # What it reaches is filled in from a call's arguments, and is as private as they are.
+    sentence = (
+        f"{event.tool} fails too often: {event.reason}. Nobody calls it until {moment(event.until)}, when one call "
+        f"tries it; session {session} was the last to see it fail. `callslip breakers` shows how it stands, and "
+        f"`callslip breakers reset` has it called at once."
+    )
+    details = {"call_id": event.call_id, "tool": event.tool, "reason": event.reason, "until": moment(event.until)}
+    return sentence, details, {"target": event.target} if event.target else {}
 
 
 def _arguments(payload: Payload | None) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from callslip.ports.ledger import Head, Owner
 from callslip.ports.owners import Liveness
 from callslip.ports.trust import Identity
 from callslip.runtime.drive import Drive
+from callslip.runtime.live import TakenOver
 from callslip.runtime.parts import Parts
 from callslip.runtime.proofs import in_force
 from callslip.sessions.checkpoint import load_state
@@ -172,6 +173,8 @@ async def _begin(
     )
     if doubtful is not None and not any(wait.kind is WaitKind.COPY for wait in state.waits.values()):
         events.append(WaitOpened(wait_id=ids.wait_id("wait", state.session), kind=WaitKind.COPY, reason=doubtful))
+    known = {call.call.call_id: call.call.tool for call in state.open_calls()}
+    parts.watch(TakenOver(session=state.session, calls=known))
     await drive.append(*events)
     return drive
 

@@ -226,7 +226,7 @@ class _Check:
             if not isinstance(self._parts.ledger, Opens):
                 raise _bad("it is encrypted, and nothing here can read that")
             whole = self._parts.ledger.opened(record, checked.keys)
-        fold.apply(state, StoredRecord(seq=seq, digest=row.digest, record=whole))
+        fold.apply(state, StoredRecord(seq=seq, digest=row.digest, record=whole, size=len(row.text)))
 
     def _payload(self, checked: _Checked, part: Stored) -> None:
         address = part.address

@@ -12,6 +12,7 @@ from typing import Any
 
 from callslip.core.events.function_call import FunctionCall
 from callslip.core.events.function_response import FunctionResponse
+from callslip.core.instead import disclosure
 from callslip.core.message import (
     AssistantReply,
     CallMessage,
@@ -35,6 +36,11 @@ _CUT = {
     "cut": "Your last reply was cut off because the connection broke",
     "filtered": "Your last reply was withheld by the provider's filter",
 }
+
+_SAME = (
+    "(This call has now given the same result {} times in this turn. Making it once more will hardly change that: use "
+    "the result, do something else, or tell the user what you wait for.)"
+)
 
 
 async def project(parts: Parts, state: SessionState) -> tuple[Message, ...]:
@@ -135,12 +141,14 @@ async def result(
     failed = response.status is not Status.SUCCESS
     told = f"A person changed the arguments before this call was made: {'; '.join(edits)}." if edits else ""
     content = failure_text(response) if failed else await success_text(parts, response)
+    disclosed = disclosure(response.fallback) if response.fallback is not None else ""
+    again = _SAME.format(response.repeated) if response.repeated else ""
     attached, lines = await attachments(parts.blobs, response)
     return ResultMessage(
         call_id=call.call_id,
         provider_id=call.provider_call_id,
         tool=call.tool,
-        content="\n".join(part for part in (told, content, *lines) if part),
+        content="\n".join(part for part in (disclosed, told, content, again, *lines) if part),
         is_error=failed,
         attachments=attached,
     )

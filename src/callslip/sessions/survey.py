@@ -64,7 +64,7 @@ async def survey(parts: Parts, session: str, last: int | None = None) -> Survey:
                 "for the whole report.",
                 seq=seq,
             )
-        _take(parts, found, Stored(seq=seq, digest=digest, record=read(text, seq)))
+        _take(parts, found, Stored(seq=seq, digest=digest, record=read(text, seq), size=len(text)))
         previous = digest
     if found.state.seq != last:
         raise LogBroken(f"Records of session {session!r} are missing at its end. Nothing was done.", seq=last)

@@ -225,7 +225,7 @@ class _Check:
                 self._anchor(record.event, seq)
             if self._state is not None:
                 try:
-                    fold.apply(self._state, Stored(seq=seq, digest=digest, record=record))
+                    fold.apply(self._state, Stored(seq=seq, digest=digest, record=record, size=len(text)))
                 except LogBroken as error:
                     self.found("impossible", str(error), seq)
                     self._state = None  # what comes after can't be judged by a state that isn't true

@@ -45,7 +45,7 @@ def last(builder):
 def test_every_event_is_told_or_left_out_on_purpose():
     assert set(get_args(Event)) - set(telling._TELL) == set()
     silent = {event for event, function in telling._TELL.items() if function is telling._silent}
-    assert {event.__struct_config__.tag for event in silent} == {"run_ended", "model_replied"}
+    assert {event.__struct_config__.tag for event in silent} == {"run_ended", "model_failed", "model_replied"}
 
 
 def test_the_same_log_tells_the_same_from_a_story_kept_half_way():

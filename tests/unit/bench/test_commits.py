@@ -6,6 +6,7 @@ import pytest
 
 from callslip import Runtime, tool
 from callslip.ports.model import Proposal
+from callslip.runtime.live import Recorded
 
 pytestmark = pytest.mark.requirement("LEDG-03")
 WIDTH = 32
@@ -74,7 +75,7 @@ def test_a_single_reply_is_one_commit_however_many_calls_it_has(tmp_path):
             await count(runtime, on_the_loop, 3)
 
     asyncio.run(main())
-    kinds = [live.record.event.__struct_config__.tag for live in seen]
+    kinds = [live.record.event.__struct_config__.tag for live in seen if isinstance(live, Recorded)]
     assert kinds[-12:] == [
         "model_requested", "model_replied", *["function_call"] * 3, *["tool_dispatch"] * 3, *["function_response"] * 3,
         "run_ended",

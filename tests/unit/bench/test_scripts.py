@@ -128,7 +128,18 @@ def test_every_request_for_constrained_calls_is_right_about_its_tools():
     assert {bool(case["calls"]) for case in cases["requests"]} == {True, False}
 
 
-@pytest.mark.parametrize("name", ["arguments", "constrained", "dispatch", "sessions", "start", "peers"])
+def test_parallel(tmp_path):
+    made = importlib.import_module("parallel")
+    figures = made.document(tmp_path, rounds=1, calls=3, milliseconds=1, cold=1, times=1)
+    for name in ("on_the_event_loop", "in_threads"):
+        bar(figures["slowest_by_wall"][name], "at_most")
+        assert figures["slowest_by_wall"][name]["at_most"] == 1.3
+    assert figures["commits"]["parallel_32_in_one_pass"] == {"value": 3, "at_most": 3, "met": True}
+    bar(figures["commits"]["parallel_32_in_threads"], "at_most")
+    assert figures["own_process"]["cold_call_ms"] > figures["own_process"]["bare_interpreter_ms"] > 0
+
+
+@pytest.mark.parametrize("name", ["parallel", "arguments", "constrained", "dispatch", "sessions", "start", "peers"])
 def test_each_script_says_what_it_is_for(name, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", [f"{name}.py", "--help"])
     with pytest.raises(SystemExit) as ended:

@@ -10,6 +10,7 @@ import pytest
 from callslip.core.event import Stored, draft
 from callslip.core.events.approval_decided import ApprovalDecided
 from callslip.core.events.approval_expired import ApprovalExpired
+from callslip.core.events.breaker_opened import BreakerOpened
 from callslip.core.events.run_ended import RunEnded
 from callslip.core.events.user_message import UserMessage
 from callslip.core.events.wait_closed import WaitClosed
@@ -235,3 +236,15 @@ class TestErrors:
         midnight = AT - AT % 86_400_000 + 86_400_000
         assert ident(midnight) == ident(midnight + 86_399_999, said="in other words")
         assert len({ident(midnight), ident(midnight - 1), ident(midnight, "t"), ident(midnight, seq=8)}) == 4
+
+
+def test_an_opened_breaker_is_told_without_its_target():
+    event = BreakerOpened(
+        call_id="c", tool="fetch", target="host.internal", reason="6 of its last 10 calls failed", until=AT
+    )
+    (notice,) = told(event)
+    assert notice.kind is NoticeKind.BREAKER_OPENED
+    text = json.dumps(shown(notice))
+    assert "fetch fails too often: 6 of its last 10 calls failed" in text
+    assert "host.internal" not in text
+    assert "host.internal" in json.dumps(shown(notice, include_private=True))
