@@ -14,7 +14,6 @@ from callslip.audit.settings import AuditSettings
 from callslip.authorities.memory import MemoryAuthority
 from callslip.authorities.on_demand import OnDemand
 from callslip.authorities.resources import Resources
-from callslip.authorities.shared import SharedAuthority
 from callslip.blobs.erasures import ErasureFiles
 from callslip.blobs.files import FileBlobs
 from callslip.blobs.key_files import KeyFiles
@@ -37,7 +36,7 @@ from callslip.ledgers.sqlite import SqliteLedger
 from callslip.ledgers.state_folder import installation_key, open_state
 from callslip.policies.by_risk import RiskPolicy
 from callslip.ports.audit import Audit
-from callslip.ports.authority import Capacity
+from callslip.ports.authority import Authority, Capacity
 from callslip.ports.clock import Clock
 from callslip.ports.executor import Executor
 from callslip.ports.model import Model
@@ -159,7 +158,7 @@ def _wired(settings: Settings, watch: Watch) -> Parts:
         zone=where,
         breakers=SharedBreakers(folder / BREAKERS_FILE, owners, rules, clock.monotonic) if rules.on else None,
         last_good=FileLastGood(folder / LAST_GOOD_FILE),
-        authority=OnDemand(lambda: SharedAuthority(folder / RESOURCES_FILE, owners, settings.capacities)),
+        authority=OnDemand(lambda: _shared_authority(folder, owners, settings.capacities)),
         claim=claim,
         capacities=settings.capacities,
     )
@@ -181,6 +180,12 @@ def _telemetry(asked: Telemetry | Observer) -> Observer | None:
             "started. Install callslip[otel], or leave the setting out."
         ) from error
     return OpenTelemetry(content=asked.content)
+
+
+def _shared_authority(folder: Path, owners: OwnerLocks, capacities: dict[str, Capacity]) -> Authority:
+    from callslip.authorities.shared import SharedAuthority  # noqa: PLC0415 - most runtimes never need it
+
+    return SharedAuthority(folder / RESOURCES_FILE, owners, capacities)
 
 
 def _zone(name: str) -> datetime.tzinfo:

@@ -22,7 +22,6 @@ from callslip.schema.explain import explain
 from callslip.schema.field_error import FieldError as Fault, path_text
 from callslip.schema.normalise import Moment, normalise
 from callslip.schema.parse import Parsed, ParseFailure, parse_arguments
-from callslip.schema.repair import read_repaired
 
 FIELD_FAULTS: Final = frozenset({"integer_too_long", "not_json"})
 """Refusals that are of one field's value; with the others there is no object whose fields could be spoken of."""
@@ -80,6 +79,8 @@ def _parsed(raw: str | dict[str, Any], entry: Entry, *, exact: bool) -> Parsed |
     parsed = parse_arguments(raw, has_parameters=has_parameters)
     if isinstance(parsed, Parsed) or exact or spec.risk is not Risk.READ or not isinstance(raw, str):
         return parsed
+    from callslip.schema.repair import read_repaired  # noqa: PLC0415 - its patterns cost every start 2 ms
+
     return read_repaired(raw, parsed, has_parameters=has_parameters)
 
 

@@ -6,10 +6,10 @@ section 10.2.3.
 
 from __future__ import annotations
 
-import datetime
-import email.utils
+import math
 import random
-import re
+
+from callslip.core.retry_after import seconds
 
 SHORTEST = 1_000
 LONGEST = 3_600_000
@@ -27,14 +27,5 @@ def pause(failures: int, chance: random.Random) -> int:
 
 def asked_pause(retry_after: str, *, now: int) -> int:
     """Milliseconds that a ``Retry-After`` header asks for, at most a day; 0 when it says nothing that can be read."""
-    text = retry_after.strip()
-    if re.fullmatch(r"[0-9]{1,9}", text):
-        asked = int(text) * 1000
-    else:
-        try:
-            until = email.utils.parsedate_to_datetime(text)
-        except (ValueError, TypeError):
-            return 0
-        zoned = until if until.tzinfo is not None else until.replace(tzinfo=datetime.UTC)
-        asked = int(zoned.timestamp() * 1000) - now
-    return max(0, min(asked, GIVE_UP))
+    asked = seconds(retry_after, now=now)
+    return 0 if asked is None or math.isinf(asked) else int(min(asked * 1000, GIVE_UP))

@@ -20,10 +20,10 @@ from callslip.ports.context import Context
 from callslip.ports.executor import ProbeAnswer
 from callslip.schema.explain import explain
 from callslip.schema.field_error import BindError
-from callslip.sources import child
 
 if TYPE_CHECKING:
     from callslip.schema.derive import Derived
+    from callslip.sources.child import Place
 
 Rule = Callable[[Mapping[str, Any]], str | None]
 Classify = Callable[[BaseException], Fault | None]
@@ -61,7 +61,7 @@ class Tool:
         self._cancel = cancel
         self._compensate_with = compensate_with
         self._classify = classify
-        self._place = child.place_of(function, spec.name) if process else None
+        self._place = _place_of(function, spec.name) if process else None
         functools.update_wrapper(self, function, updated=())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -91,6 +91,8 @@ class Tool:
         if self._place is not None:
             context.queue(hears=self._hears or self.is_async, forced=True)
             reads = self.spec.risk is Risk.READ
+            from callslip.sources import child  # noqa: PLC0415 - as below
+
             return await child.run_in_child(self._place, arguments, context, reads=reads)
         function = self.bound(arguments, context)
         if self._derived.is_stream:
@@ -155,6 +157,12 @@ class Tool:
             return arguments
         undoing: Mapping[str, Any] | None = self._compensate_with(arguments, result)
         return undoing
+
+
+def _place_of(function: Callable[..., Any], name: str) -> Place:
+    from callslip.sources import child  # noqa: PLC0415 - an import of Callslip need not pay for what few tools use
+
+    return child.place_of(function, name)
 
 
 async def call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
