@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import anthropic
+from anthropic.types.beta import message_create_params as beta
 from anthropic.types.message_create_params import MessageCreateParamsNonStreaming, MessageCreateParamsStreaming
+
+from callslip.testing.contract.rules_anthropic_thinking import BINDING_BETA
 
 from .oracle import KEY, Parsed
 
@@ -22,14 +25,27 @@ def client(url: str) -> anthropic.Anthropic:
     return anthropic.Anthropic(base_url=url.removesuffix("/v1"), api_key=KEY, max_retries=0, timeout=20)
 
 
+def _is_beta(body: dict[str, Any]) -> bool:
+    """Whether it is sent with a beta header, and so stands in the SDK's beta types."""
+    return "block_binding" in (body.get("thinking") or {})
+
+
+def _headers(body: dict[str, Any]) -> dict[str, str]:
+    return {"anthropic-beta": BINDING_BETA} if _is_beta(body) else {}
+
+
 def type_of(body: dict[str, Any]) -> Any:
+    if _is_beta(body):
+        return beta.MessageCreateParamsStreaming if body.get("stream") else beta.MessageCreateParamsNonStreaming
     return MessageCreateParamsStreaming if body.get("stream") else MessageCreateParamsNonStreaming
 
 
 def send(client: anthropic.Anthropic, body: dict[str, Any], path: str) -> Any:
     if not body.get("stream"):
-        return client.messages.create(**body)
-    with client.messages.stream(**{name: body[name] for name in body if name != "stream"}) as stream:
+        return client.messages.create(**body, extra_headers=_headers(body))
+    with client.messages.stream(
+        **{name: body[name] for name in body if name != "stream"}, extra_headers=_headers(body)
+    ) as stream:
         return stream.get_final_message()
 
 
