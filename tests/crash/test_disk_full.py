@@ -2,6 +2,7 @@
 
 import resource
 import signal
+import threading
 
 import pytest
 
@@ -22,25 +23,35 @@ class World:
     def __init__(self, folder):
         self.disk = SimulatedDisk()
         self.effects = []
+        self.meet = False
+        self.there = {"put": threading.Event(), "pay": threading.Event()}
         self.model = Scripted([calling(("put", {"item": "a"}), ("pay", {"item": "b"})), "Done."])
         world = self
 
         @tool(risk="write", recovery="idempotent", local_effect=True)
         def put(item: str, context: Context) -> str:
             """Put something away."""
-            world.effects.append(("put", context.attempt, context.idempotency_key))
+            world.happened("put", context)
             return item
 
         @tool(risk="write", recovery="never", local_effect=True)
         def pay(item: str, context: Context) -> str:
             """Pay for something."""
-            world.effects.append(("pay", context.attempt, context.idempotency_key))
+            world.happened("pay", context)
             return item
 
         self.runtime = Runtime(tools=[put, pay], model=self.model, state=folder / "state")
         parts = self.runtime.parts
         self.plain = parts.ledger
         parts.ledger = SqliteLedger(folder / "simulated.db", connect=self.disk.connect)
+
+    def happened(self, name, context):
+        """An effect; where they are to `meet`, neither settles before the other is there too."""
+        self.effects.append((name, context.attempt, context.idempotency_key))
+        self.there[name].set()
+        if self.meet:
+            for there in self.there.values():
+                assert there.wait(60), "the sibling was never dispatched"
 
     def happens_at(self, name, do):
         """Once, at the first hit of a failpoint."""
@@ -83,6 +94,7 @@ async def test_a_full_disk_at_t1(world):
 
 @pytest.mark.requirement("RECO-01")
 async def test_a_full_disk_at_t2(world):
+    world.meet = True
     world.happens_at("settle.before", lambda: setattr(world.disk, "room", 0))
     with pytest.raises(LedgerUnavailable, match="disk is full"):
         await world.runtime.run("Do it.", session="s")
@@ -124,6 +136,7 @@ async def test_a_commit_that_fails(world, fault, instant):
 
 
 async def test_a_disk_that_never_recovers_says_that_it_can_not_be_told(world):
+    world.meet = True
     world.happens_at("settle.before", lambda: setattr(world.disk, "failing_syncs", 10**6))
     with pytest.raises(CommitUnknown, match="may or may not"):
         await world.runtime.run("Do it.", session="s")
