@@ -6,7 +6,6 @@ Pure. ``apply`` changes the state it is given and nothing else; an event that co
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -61,6 +60,12 @@ HERE = "here"
 """How an attempt ended that its own process saw end."""
 
 
+_TOUCHES_ALL = frozenset({RunStarted, SessionImported, StopRequested})
+"""Events that may change any call."""
+_BEGINS = frozenset({SessionStarted, RunStarted})
+"""Events that come before a run is open."""
+
+
 def empty(session: str) -> SessionState:
     """The state before the first event."""
     return SessionState(session=session, digest=genesis(session))
@@ -107,32 +112,37 @@ def rehearse(state: SessionState, drafts: Sequence[Draft]) -> None:
     """
     if state.sealed is not None and drafts and not isinstance(drafts[0].record.event, _AFTER_SEAL):
         raise moved_away(state)
-    trial = copy.copy(state)
+    trial = state.__copy__()
     trial.calls = dict(state.calls)
     for call_id in _touched(state, drafts):
-        trial.calls[call_id] = copy.copy(state.calls[call_id])
-    trial.step = copy.copy(state.step)
+        trial.calls[call_id] = state.calls[call_id].__copy__()
     trial.steps = {}
-    if trial.step is not None:
+    if state.step is not None:
+        trial.step = state.step.__copy__()
         trial.step.calls = list(trial.step.calls)
         trial.steps[trial.step.step] = state.steps.get(trial.step.step, (0, 0))
     trial.items, trial.succeeded = [], set()
     trial.waits, trial.wait_opened_at = dict(state.waits), dict(state.wait_opened_at)
     trial.answered = dict(state.answered)
-    if any(isinstance(one.record.event, ApprovalRequested) for one in drafts):
-        trial.asked_ids = set(state.asked_ids)
     trial.queued = list(state.queued)
     trial.undone = dict(state.undone)
     for seq, one in enumerate(drafts, start=state.seq + 1):
+        if type(one.record.event) is ApprovalRequested:
+            trial.asked_ids = set(trial.asked_ids)
         apply(trial, Stored(seq=seq, digest=b"", record=one.record), counted=False)
 
 
 def _touched(state: SessionState, drafts: Sequence[Draft]) -> set[str]:
     """The calls that applying these drafts would change."""
-    if any(isinstance(one.record.event, RunStarted | SessionImported | StopRequested) for one in drafts):
-        return set(state.calls)
-    named = (getattr(one.record.event, "call_id", None) for one in drafts)
-    return {call_id for call_id in named if call_id in state.calls}
+    touched: set[str] = set()
+    for one in drafts:
+        event = one.record.event
+        if type(event) in _TOUCHES_ALL:
+            return set(state.calls)
+        call_id = getattr(event, "call_id", None)
+        if call_id in state.calls:
+            touched.add(call_id)
+    return touched
 
 
 def _check_owner(state: SessionState, stored: Stored) -> None:
@@ -140,7 +150,7 @@ def _check_owner(state: SessionState, stored: Stored) -> None:
     record = stored.record
     if record.epoch < state.epoch:
         raise broken(stored.seq, f"it was written under epoch {record.epoch} after epoch {state.epoch} began")
-    if isinstance(record.event, SessionStarted | RunStarted):
+    if type(record.event) in _BEGINS:
         return
     if record.epoch != state.epoch or not state.run_open:
         raise broken(stored.seq, f"no run is open under epoch {record.epoch}")
@@ -311,9 +321,11 @@ def _tool_dispatch(state: SessionState, event: ToolDispatch, record: Record, seq
 
 def _check_key(call: CallState, event: ToolDispatch, seq: int) -> None:
     """The key stays, unless a person has changed the arguments, or another tool stands in, after it was ruled out that
-    the call happened.
+    the call happened. So does the version that is changed.
     """
     before = call.dispatch
+    if before is not None and before.version != event.version and call.unconcluded:
+        raise broken(seq, f"attempt {event.attempt} of {event.call_id} repeats another for another version")
     if before is None or before.idempotency_key == event.idempotency_key:
         return
     if event.instead is not None and before.instead is None and not call.unconcluded:

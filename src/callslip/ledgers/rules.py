@@ -79,8 +79,9 @@ def admit_owner(head: Head, drafts: Sequence[Draft], *, epoch: int, folded: int 
         raise Moved(
             f"Record {head.outsider_seq} of session {head.session!r} came in from outside. Nothing was written."
         )
-    if any(draft.record.epoch != epoch for draft in drafts):
-        raise UsageError("An owner's drafts carry the owner's epoch.")
+    for draft in drafts:
+        if draft.record.epoch != epoch:
+            raise UsageError("An owner's drafts carry the owner's epoch.")
     return _change(head, drafts, outsider=False)
 
 

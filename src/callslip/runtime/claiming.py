@@ -32,7 +32,7 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
         return bool(self.waited_ms)
 
 
-_NOTHING = Held()
+_HOLDING_NOTHING = contextlib.nullcontext(Held())
 _AT_LEAST = 1
 """Milliseconds that are told of a wait, however short it was."""
 
@@ -46,15 +46,20 @@ def claims_of(drive: Drive, spec: ToolSpec, arguments: dict[str, object]) -> tup
     return (*fill(spec.claims, arguments), *limited)
 
 
+def holding(
+    drive: Drive, call_id: str, tool: str, claims: Sequence[str], over: Callable[[], bool]
+) -> contextlib.AbstractAsyncContextManager[Held | None]:
+    """Take a place in the line, in the model's order, and wait until all is free; ``None`` if it is ``over`` before."""
+    if claims:
+        return _holding(drive, call_id, tool, claims, over)
+    drive.order.came(call_id)
+    return _HOLDING_NOTHING
+
+
 @contextlib.asynccontextmanager
-async def holding(
+async def _holding(
     drive: Drive, call_id: str, tool: str, claims: Sequence[str], over: Callable[[], bool]
 ) -> AsyncIterator[Held | None]:
-    """Take a place in the line, in the model's order, and wait until all is free; ``None`` if it is ``over`` before."""
-    if not claims:
-        drive.order.came(call_id)
-        yield _NOTHING
-        return
     line = _Line(drive, call_id, tool)
     async with contextlib.AsyncExitStack() as stack:
         entering = asyncio.ensure_future(line.enter(stack, claims))

@@ -112,8 +112,9 @@ def bind(derived: Derived, arguments: dict[str, Any]) -> dict[str, Any]:
             errors.append(_error((name,), "additionalProperties", value, "is not a known property", known))
             continue
         try:
-            bound[name] = _validated(adapter, value)
-            if _overflowed(adapter, value, bound[name]):
+            text = str(value) if type(value) is int else json.dumps(value)
+            bound[name] = _validated(adapter, value, text)
+            if len(text) >= SHORTEST_TOO_LARGE and _overflowed(adapter, value, bound[name]):
                 errors.append(_error((name,), "number_overflow", value, "holds a number too large for a 64-bit float"))
         except ValidationError as error:
             errors.extend(
@@ -134,10 +135,10 @@ def _error(path: tuple[str | int, ...], rule: str, got: Any, message: str, allow
     )
 
 
-def _validated(adapter: TypeAdapter[Any], value: Any) -> Any:
+def _validated(adapter: TypeAdapter[Any], value: Any, text: str) -> Any:
     """Strict, as JSON: text becomes a date or an enum where the type says so, but "5" never becomes 5."""
     try:
-        return adapter.validate_json(json.dumps(value), strict=True)
+        return adapter.validate_json(text, strict=True)
     except ValidationError as error:
         # JSON Schema calls 3.0 an integer and pydantic doesn't: rewrite just those numbers, and only when needed.
         places = [one["loc"] for one in error.errors(include_url=False, include_context=False)]
@@ -149,7 +150,7 @@ def _validated(adapter: TypeAdapter[Any], value: Any) -> Any:
 
 def _overflowed(adapter: TypeAdapter[Any], value: Any, bound: Any) -> bool:
     """Whether an integer became an infinity, since the function takes a float: JSON has no limit there."""
-    if isinstance(value, str) or len(json.dumps(value)) < SHORTEST_TOO_LARGE:
+    if isinstance(value, str):
         return False
     left = [adapter.dump_python(bound, warnings=False)]
     while left:
