@@ -60,6 +60,8 @@ class ResultMessage(msgspec.Struct, frozen=True, kw_only=True):
     is_error: bool = False
     attachments: tuple[Attachment, ...] = ()
     """``content`` names each of them, in this order."""
+    found: tuple[str, ...] = ()
+    """Of a tool search: the tools that can be called since then, by name."""
 
 
 class ToolResults(msgspec.Struct, frozen=True, kw_only=True, tag="results"):

@@ -21,6 +21,22 @@ class ToolView(msgspec.Struct, frozen=True, kw_only=True):
     input_schema: dict[str, Any]
 
 
+class Searching(msgspec.Struct, frozen=True, kw_only=True):
+    """Tools that the model can find with one of those it is shown (DEFR-07).
+
+    A provider with a tool search of its own may be given them in its own form, as long as what was found with
+    ``tool`` is what its model is shown. Any other ignores this: ``Request.tools`` holds all that can be called.
+    """
+
+    tool: str
+    """The tool among ``Request.tools`` that finds more."""
+    found: tuple[str, ...]
+    """Those of ``Request.tools`` that are there because a search found them, in the order in which they came. Each is
+    named by the :class:`~callslip.core.message.ResultMessage` of its search (``found``), as long as that is shown."""
+    deferred: tuple[ToolView, ...]
+    """What else can be found, in a fixed order."""
+
+
 class Request(msgspec.Struct, frozen=True, kw_only=True):
     system: str
     messages: tuple[Message, ...]
@@ -29,6 +45,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     tool_choice: Literal["auto", "none", "required"] = "auto"
     only: str = ""
     """With ``required``: the one tool that must be called; empty: any."""
+    searching: Searching | None = None
+    """Set where more tools can be found than are shown."""
 
 
 class Proposal(msgspec.Struct, frozen=True, kw_only=True):
