@@ -1,0 +1,150 @@
+"""The tools that fit a request: words and meaning together, exact names first, and an honest word when nothing does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from callslip.ports.embedder import Embedder
+from callslip.routing import fit
+from callslip.routing.card import Card
+from callslip.routing.exact import Names
+from callslip.routing.fuse import fuse
+from callslip.routing.hit import Hit
+from callslip.routing.lexical import LexicalIndex, Update
+from callslip.routing.request import read
+from callslip.routing.unspaced import share
+from callslip.routing.vectors import Near, VectorIndex
+
+_NEAREST = 50
+"""Tools that are looked at for their meaning alone."""
+_MISSES = 3
+SELECT = "select:"
+"""A query that begins so names tools, separated by commas, and finds these only."""
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """What was found for a request."""
+
+    hits: tuple[Hit, ...] = ()
+    """Best first; empty when nothing fits."""
+    nothing: str = ""
+    """Why nothing is offered; empty when something is."""
+    nearest: tuple[Hit, ...] = ()
+    """When nothing fits: what came nearest, up to three. They can be chosen by name."""
+    trouble: str = ""
+    """What did not work, and what was done instead: an embedder that failed."""
+
+
+class Ranker:
+    """Ranks the tools it was given, and no others: search never widens what is bound (DEFR-03)."""
+
+    def __init__(
+        self, cards: Iterable[Card] = (), *, embedder: Embedder | None = None, path: Path | None = None
+    ) -> None:
+        """``path``: a file that keeps the index between processes; the vectors' stands beside it.
+
+        Raises:
+            ConfigError: SQLite lacks FTS5, or an embedder was given and numpy isn't installed.
+        """
+        self._lexical = LexicalIndex(path)
+        beside = None if path is None else path.with_name(path.name + ".vectors")
+        self._vectors = None if embedder is None else VectorIndex(embedder, beside)
+        self._blind = ""
+        self._names = Names(())
+        self.updated = self.update(cards)
+        """What the last update did."""
+
+    def close(self) -> None:
+        self._lexical.close()
+
+    def update(self, cards: Iterable[Card]) -> Update:
+        """Make these the tools; only what is new or changed is indexed. Its ``trouble`` says what did not work."""
+        known = tuple(cards)
+        done = self._lexical.update(known)
+        self._names = Names({card.id: card for card in known}.values())
+        self._blind = ""
+        trouble = [done.trouble]
+        if self._vectors is not None:
+            try:
+                trouble.append(self._vectors.update(known))
+            except Exception as error:  # noqa: BLE001 - whatever an embedder raises, words go on
+                self._blind = _failed(error)
+                trouble.append(self._blind)
+        self.updated = msgspec.structs.replace(done, trouble=" ".join(part for part in trouble if part))
+        return self.updated
+
+    def rank(self, query: str, k: int, *, server: str | None = None) -> list[Hit]:
+        """The best ``k`` tools, best first, whether or not they fit."""
+        return self._ranked(query, server)[0][: max(0, k)]
+
+    def search(self, queries: Sequence[str], k: int, *, server: str | None = None) -> Answer:
+        """What fits the queries, one for each thing that is wanted, ``k`` tools in all; or that nothing does.
+
+        ``select:NAME[,NAME]`` finds exactly these. Each query that anything fits gets its turn: first the best tool of
+        each, then the second of each, and so on.
+        """
+        found: list[list[Hit]] = []
+        missed: list[list[Hit]] = []
+        trouble = ""
+        for query in queries:
+            if query.strip().casefold().startswith(SELECT):
+                chosen = self.select(query.strip()[len(SELECT) :], server=server)
+                (found if chosen else missed).append(chosen)
+                continue
+            hits, near, failed = self._ranked(query, server)
+            trouble = trouble or failed
+            (found if fit.fits(hits[0] if hits else None, near) else missed).append(hits)
+        hits = _in_turns(found)[: max(0, k)]
+        if hits:
+            return Answer(hits=tuple(hits), trouble=trouble)
+        nearest = tuple(_in_turns(missed)[:_MISSES])
+        return Answer(nothing=self._why(queries, nearest, server), nearest=nearest, trouble=trouble)
+
+    def rank_many(self, queries: Sequence[str], k: int, *, server: str | None = None) -> list[Hit]:
+        """The best ``k`` tools for several queries in turns, whether or not they fit."""
+        return _in_turns([self.rank(query, k, server=server) for query in queries])[: max(0, k)]
+
+    def select(self, names: str, *, server: str | None = None) -> list[Hit]:
+        """The tools that go by these names, separated by commas; what is unknown is left out."""
+        wanted = [name.strip() for name in names.split(",") if name.strip()]
+        return [
+            Hit(id=found, score=1.0, coverage=1.0, exact=True)
+            for found in dict.fromkeys(found for name in wanted for found in self._names.named([name], server))
+        ]
+
+    def _ranked(self, query: str, server: str | None) -> tuple[list[Hit], Near | None, str]:
+        request = read(query)
+        hits = self._lexical.weigh(request, server=server)
+        if self._vectors is None or self._blind or not request.words:
+            return hits, None, self._blind
+        trust = 1.0 if self._vectors.embedder.reads_unspaced else 1.0 - share(request.text)
+        try:
+            near = self._vectors.near(request, _NEAREST, also=[hit.id for hit in hits], server=server)
+        except Exception as error:  # noqa: BLE001 - whatever an embedder raises, words go on
+            return hits, None, _failed(error)
+        return fuse(hits, near, trust=trust), near, ""
+
+    def _why(self, queries: Sequence[str], nearest: Sequence[Hit], server: str | None) -> str:
+        of = "" if server is None else f" of the server {server!r}"
+        if not len(self._lexical):
+            return "There are no tools to search."
+        if not any(read(query).words for query in queries):
+            return "The query has no words to search by. Name what the tool should do, in a few words."
+        if any(query.strip().casefold().startswith(SELECT) for query in queries) and not nearest:
+            return f"No tool{of} has that name. Search for what it should do instead."
+        if not nearest:
+            return f"No tool{of} has any of the words. Nothing here does that, or it is called something else."
+        return f"No tool{of} fits well enough to be offered. The nearest may still be chosen by name."
+
+
+def _in_turns(lists: Sequence[Sequence[Hit]]) -> list[Hit]:
+    longest = max((len(each) for each in lists), default=0)
+    order = (each[at] for at in range(longest) for each in lists if at < len(each))
+    return list({hit.id: hit for hit in reversed(list(order))}.values())[::-1]
+
+
+def _failed(error: Exception) -> str:
+    return f"The embedder failed ({type(error).__name__}: {error}). Tools were searched by words alone."
