@@ -9,12 +9,13 @@ if TYPE_CHECKING:
     from callslip.core.result import Outcome as Outcome, ToolResult as ToolResult
     from callslip.core.state import SessionState as Session
     from callslip.core.wait import Wait as Wait
-    from callslip.errors import CallslipError as CallslipError, ToolFailed as ToolFailed
+    from callslip.errors import CallslipError as CallslipError, Conflict as Conflict, ToolFailed as ToolFailed
     from callslip.ports.context import Context as Context
     from callslip.sources.functions import Tool as Tool, tool as tool
 
 _PLACES = {
     "CallslipError": ("callslip.errors", "CallslipError"),
+    "Conflict": ("callslip.errors", "Conflict"),
     "Context": ("callslip.ports.context", "Context"),
     "Fault": ("callslip.core.fault", "Fault"),
     "Outcome": ("callslip.core.result", "Outcome"),
@@ -29,8 +30,8 @@ _PLACES = {
     "tool": ("callslip.sources.functions", "tool"),
 }
 __all__ = [
-    "CallslipError", "Context", "Fault", "Outcome", "Run", "Runtime", "Session", "Tool", "ToolFailed", "ToolResult",
-    "Wait", "one_request", "tool",
+    "CallslipError", "Conflict", "Context", "Fault", "Outcome", "Run", "Runtime", "Session", "Tool", "ToolFailed",
+    "ToolResult", "Wait", "one_request", "tool",
 ]  # fmt: skip
 __version__ = "0.1.0.dev0"
 

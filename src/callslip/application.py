@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import warnings
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -15,10 +16,12 @@ from callslip import build
 from callslip.agent.batch import Batch, collect, record_step
 from callslip.agent.loop import Ended, Plan, drive_session
 from callslip.agent.revert import Reverted, revert
+from callslip.bound import bind
 from callslip.core.breaker import BreakerRules
 from callslip.core.budget import Budgets, Use, uses
 from callslip.core.events.revert_started import RevertStarted
 from callslip.core.principal import Role
+from callslip.core.routing import Routing
 from callslip.core.state import SessionState
 from callslip.core.wait import Wait, WaitKind
 from callslip.errors import Busy, LedgerError, UsageError
@@ -93,6 +96,7 @@ class Runtime(Outside):
         policy: decides each call; or a mapping from risk to ``allow``, ``ask`` or ``deny``.
         system: the system prompt.
         budgets: what a turn, a session and a requester may use.
+        routing: which tools the model is shown, and which it finds.
         breakers: when a tool that keeps failing is left alone, and for how long.
         timezone: where sessions are, by its IANA name: what day "tomorrow" is, where a tool declares such words.
         secrets: exact texts that are taken out of tools' results and errors before log and model see them; or a mapping
@@ -120,6 +124,7 @@ class Runtime(Outside):
         system: str = "",
         limits: Limits | None = None,
         budgets: Budgets | None = None,
+        routing: Routing | None = None,
         breakers: BreakerRules | None = None,
         timezone: str = "UTC",
         secrets: Iterable[str] | Mapping[str, str] = (),
@@ -144,6 +149,7 @@ class Runtime(Outside):
             decisions=dict(policy) if decisions else {},  # type: ignore[arg-type]
             limits=limits or Limits(),
             budgets=budgets or Budgets(),
+            routing=routing or Routing(),
             breakers=breakers or BreakerRules(),
             timezone=timezone,
             capacities=dict(capacities or {}),
@@ -172,7 +178,9 @@ class Runtime(Outside):
     @property
     def catalogue(self) -> Catalogue:
         """The bound tools, without opening any state."""
-        return self._parts.catalogue if self._parts is not None else Catalogue(self.settings.executors)
+        if self._parts is not None:
+            return self._parts.catalogue
+        return bind(self.settings.executors, self.settings.routing).catalogue
 
     def configure(self, **changes: Any) -> None:
         """Change settings before the first use (``state``, ``workspace``, ``watch``, ``limits``, ``model``, …).
@@ -246,7 +254,6 @@ class Runtime(Outside):
         plan = Plan(
             model=self.settings.model,
             system=self.settings.system,
-            visible=self.parts.catalogue.visible,
             workspace=build.workspace_identity(self.settings.workspace),
             stream=self.settings.stream,
         )
@@ -323,7 +330,7 @@ class Runtime(Outside):
         visible: Iterable[str] | None,
     ) -> Batch:
         async with drive.recording:
-            await record_step(drive, calls, step=step, visible=self.parts.catalogue.visible(visible))
+            await record_step(drive, calls, step=step, visible=visible)
         await settle_step(drive)
         await checkpoint.keep_up(self.parts, drive.state)
         self._untold += 1
@@ -402,11 +409,11 @@ class Runtime(Outside):
             self.__dict__.pop(wired, None)
         if parts.audit is not None:
             parts.audit.close()
-        for store in (parts.breakers, parts.last_good):
+        for store in (parts.breakers, parts.last_good, parts.finder):
             if store is not None:
                 store.close()
         await parts.ledger.aclose()
-        parts.authority.close()
+        holders = parts.authority.close()
         if not any(context.still_running for context in parts.left_behind):
             parts.owners.close()  # else the lock says, until this process ends, that something of it still works
         models, self._former = [*self._former, self.settings.model], []
@@ -415,6 +422,10 @@ class Runtime(Outside):
                 close = getattr(model, "aclose", None)
                 if close is not None:
                     closing.push_async_callback(close)
+        if holders:  # no call is under way any more: whoever operates this loses nothing, and a test should fail
+            calls = ", ".join(f"{holder.call_id} ({holder.tool})" for holder in holders)
+            said = f"Calls that are over still held what they had claimed: {calls}"
+            warnings.warn(said, ResourceWarning, stacklevel=2)
 
     async def __aenter__(self) -> Self:
         return self

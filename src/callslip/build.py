@@ -20,6 +20,7 @@ from callslip.blobs.key_files import KeyFiles
 from callslip.blobs.memory import MemoryBlobs
 from callslip.blobs.sealed import SealedBlobs
 from callslip.blobs.vault import KeyVault, MemoryKeys
+from callslip.bound import Bound, bind
 from callslip.breakers.last_good import FileLastGood, MemoryLastGood
 from callslip.breakers.memory import MemoryBreakers
 from callslip.breakers.shared import SharedBreakers
@@ -27,8 +28,8 @@ from callslip.clocks.system import SystemClock
 from callslip.core.breaker import BreakerRules
 from callslip.core.budget import Budgets
 from callslip.core.events.session_started import WorkspaceIdentity
+from callslip.core.routing import Routing
 from callslip.errors import ConfigError
-from callslip.gate.catalogue import Catalogue
 from callslip.ledgers.memory import MemoryLedger
 from callslip.ledgers.owner_lock import OwnerLocks, SoleOwner
 from callslip.ledgers.sealed import SealedLedger
@@ -59,6 +60,7 @@ LEDGER_FILE = "ledger.db"
 BREAKERS_FILE = "breakers.db"
 LAST_GOOD_FILE = "last-good.db"
 RESOURCES_FILE = "resources.db"
+TOOLS_FILE = "tools.db"
 AUDIT_FOLDER = "audit"
 MEMORY = ":memory:"
 
@@ -78,6 +80,8 @@ class Settings(msgspec.Struct, kw_only=True):
     limits: Limits = Limits()
     budgets: Budgets = Budgets()
     """What turns, sessions and requesters may use."""
+    routing: Routing = Routing()
+    """Which tools models are shown, and which they find."""
     data: Data = Data()
     breakers: BreakerRules = BreakerRules()
     """When a tool that keeps failing is left alone, and for how long."""
@@ -113,18 +117,20 @@ def build_parts(settings: Settings) -> Parts:
 
 
 def _wired(settings: Settings, watch: Watch) -> Parts:
-    catalogue = Catalogue(settings.executors)
+    index = None if settings.state is None else settings.state / TOOLS_FILE
+    bound = bind(settings.executors, settings.routing, index)
     policy = settings.policy or RiskPolicy(settings.decisions)
     clock = settings.clock or SystemClock()
     where = _zone(settings.timezone)
     redactor = Redactor([*settings.secrets.values(), *_held_keys(), *_held_by(settings.notify)])
     claim = Resources(settings.workspace).claim
-    budgets = settings.budgets if settings.budgets != Budgets() else None
+    budgets = _budgets(settings, bound)
     if settings.state is None:
         vault = KeyVault(MemoryKeys(), encrypts=settings.data.encrypt)
         return Parts(
             ledger=SealedLedger(MemoryLedger(), vault), blobs=SealedBlobs(MemoryBlobs(), vault),
-            data=settings.data, vault=vault, keyring=vault, owners=SoleOwner(), clock=clock, catalogue=catalogue,
+            data=settings.data, vault=vault, keyring=vault, owners=SoleOwner(), clock=clock,
+            catalogue=bound.catalogue, finder=bound.finder, inventory=bound.inventory, routing=settings.routing,
             policy=policy, key=os.urandom(32), trust=MemoryTrust(clock=clock), secrets=settings.secrets,
             redactor=redactor, limits=settings.limits, budgets=budgets, watch=watch, zone=where,
             breakers=MemoryBreakers(settings.breakers, clock.monotonic) if settings.breakers.on else None,
@@ -146,7 +152,10 @@ def _wired(settings: Settings, watch: Watch) -> Parts:
         erasures=ErasureFiles(folder / "erasures"),
         owners=owners,
         clock=clock,
-        catalogue=catalogue,
+        catalogue=bound.catalogue,
+        finder=bound.finder,
+        inventory=bound.inventory,
+        routing=settings.routing,
         policy=policy,
         key=installation_key(folder),
         trust=FileTrust(folder, clock=clock),
@@ -165,6 +174,15 @@ def _wired(settings: Settings, watch: Watch) -> Parts:
     parts.audit = _audit(settings, parts, ledger, folder)
     parts.audit_patience = settings.audit.patience
     return parts
+
+
+def _budgets(settings: Settings, bound: Bound) -> Budgets | None:
+    """As set; where tools are searched for, a turn may do so only so often (DEFR-05)."""
+    budgets = settings.budgets
+    if bound.finder is not None and budgets.turn.searches is None:
+        turn = msgspec.structs.replace(budgets.turn, searches=settings.routing.searches)
+        budgets = msgspec.structs.replace(budgets, turn=turn)
+    return budgets if budgets != Budgets() else None
 
 
 def _telemetry(asked: Telemetry | Observer) -> Observer | None:

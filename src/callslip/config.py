@@ -14,6 +14,7 @@ import msgspec
 from callslip.audit.settings import AuditSettings
 from callslip.core.breaker import BreakerRules
 from callslip.core.budget import Budgets
+from callslip.core.routing import Routing
 from callslip.errors import ConfigError
 from callslip.misread import explain
 from callslip.notify.endpoint import Endpoint
@@ -53,6 +54,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     limits: Limits = Limits()
     budgets: Budgets = Budgets()
     """What turns, sessions and requesters may use."""
+    routing: Routing = Routing()
+    """Which tools models are shown, and which they find."""
     audit: AuditSettings = AuditSettings()
     """Where heads of the audit are kept, how often, and for how long it may fail."""
     notify: tuple[Endpoint, ...] = ()

@@ -27,6 +27,7 @@
     │   └── EmptyReply                 neither text nor calls
     ├── WorkspaceError                 a path that may not be touched, or can't be
     └── ToolFailed                     raised *by tools*: what failed, and what it did to the world
+        └── Conflict                   what it would change has another version than the call was made for
 """
 
 from __future__ import annotations
@@ -251,3 +252,21 @@ class ToolFailed(CallslipError):
         self.not_found = not_found
         self.transient = transient
         self.retry_after = retry_after
+
+
+class Conflict(ToolFailed):
+    """Raised by a tool: what it would change has another version than the call was made for. Nothing happened.
+
+    ``now`` is the version it has, if the service says so. The model is told, and that it should decide anew.
+    """
+
+    code = "version_conflict"
+
+    def __init__(self, now: str | int | None = None) -> None:
+        by_now = "" if now is None else f" ({now})"
+        super().__init__(
+            f"What this call would change has another version by now{by_now}. Nothing was executed. "
+            "Read it again and decide anew.",
+            code="version_conflict",
+        )
+        self.now = now

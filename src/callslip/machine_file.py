@@ -1,7 +1,8 @@
-"""A SQLite file in which the processes of one machine agree on what is only so while they run.
+"""A SQLite file in which the processes of one machine tell each other what nobody misses if it is gone.
 
-It is worth nothing after a reboot, so it is never synced, and each start of the kernel has a file of its own: one that
-a power cut has damaged is never read.
+So it is never synced. What is only so while they run has a file of its own for each start of the kernel
+(:func:`of_boot`): one that a power cut has damaged is never read. Who keeps what outlives a reboot can tell by the rows
+themselves whether they are what was written.
 """
 
 from __future__ import annotations
@@ -48,9 +49,15 @@ def leave_to_parent(*inherited: object) -> None:
 
 
 class MachineFile:
-    """One connection. ``patience`` is how many seconds a busy file is waited for; ``purpose`` says in errors what the
-    file is for, as in "where processes agree on who uses what". ``prepare`` is called in the transaction that opens the
-    file, before anybody sees what was made: to void what can't be so any more.
+    """One connection.
+
+    Args:
+        patience: how many seconds a busy file is waited for.
+        purpose: what the file is for, in errors: "where processes agree on who uses what".
+        without: what follows if it can't be used, as a sentence.
+        deleted: what to do when it was deleted under those who use it, as a sentence.
+        prepare: called in the transaction that opens the file, before anybody sees what was made: to void what can't be
+            so any more.
 
     Raises:
         LedgerUnavailable: the file can't be used.
@@ -64,17 +71,21 @@ class MachineFile:
         version: int,
         patience: float,
         purpose: str,
+        without: str,
+        deleted: str,
         prepare: Callable[[sqlite3.Connection], None] | None = None,
     ) -> None:
         self.path = path
         self._purpose = purpose
+        self._without = without
+        self._deleted = deleted
         with contextlib.ExitStack() as stack:
             try:
                 self._open(stack, schema, version, prepare)
                 self.db.execute(f"pragma busy_timeout = {round(patience * 1000)}")
             except Busy as error:
                 raise LedgerUnavailable(
-                    f"{path.name} has been busy for {_OPENING:g} seconds. Nothing is held. "
+                    f"{path.name}, {purpose}, has been busy for {_OPENING:g} seconds. {without} "
                     "See which process holds it, and begin again."
                 ) from error
             stack.pop_all()
@@ -97,7 +108,7 @@ class MachineFile:
                 (found,) = self.db.execute("pragma user_version").fetchone()
                 if found not in {0, version}:
                     raise LedgerUnavailable(
-                        f"{self.path.name} was made by another version of Callslip. Nothing is held. "
+                        f"{self.path.name}, {self._purpose}, was made by another version of Callslip. {self._without} "
                         "End what still runs with that version, then delete the file: it is made anew."
                     )
                 for statement in filter(str.strip, schema.split(";")):
@@ -140,7 +151,7 @@ class MachineFile:
         if not same:
             raise LedgerUnavailable(
                 f"{self.path.name}, {self._purpose}, was deleted while this process used it. "
-                "Nothing is held by this call. End all that runs here, and begin again."
+                f"{self._without} {self._deleted}"
             )
 
     @contextlib.contextmanager
@@ -167,8 +178,8 @@ class MachineFile:
             if _is_busy(error):
                 raise Busy from error
             raise LedgerUnavailable(
-                f"{self.path.name}, {self._purpose}, can't be used ({error}). Nothing is held "
-                "by this call. Make it writable; or, with no Callslip running here, delete it: it is made anew."
+                f"{self.path.name}, {self._purpose}, can't be used ({error}). {self._without} "
+                "Make it writable; or, with no Callslip running here, delete it: it is made anew."
             ) from error
 
 

@@ -1,7 +1,7 @@
 """With a key in force: what a tool, or any process of the account, may try against a project, and what comes of it.
 
-Everything is real: the accepted project, keys locked by passphrases, the command line in processes of its own, a bank
-that counts outside. An attack (``programs/attack.py``) runs as a child of a tool, inside a process that drives, or as a
+Everything is real: the accepted project, keys locked by passphrases, the command line in processes of its own (forked
+from one that has imported it, except where it matters what Python finds at its start), a bank that counts outside. An attack (``programs/attack.py``) runs as a child of a tool, inside a process that drives, or as a
 process beside it, while payments wait for an approver. Each one has its control: what has to be put back is put back,
 the approver says yes with her passphrase, and exactly that payment is made, once.
 
@@ -20,6 +20,7 @@ from pathlib import Path
 
 import pytest
 
+from callslip.testing.forked_commands import ForkedCommands
 from callslip.trust.keys import LEAST, make_key
 
 pytestmark = [pytest.mark.requirement("APPR-08"), pytest.mark.requirement("GATE-09")]
@@ -50,6 +51,8 @@ class House:
         self.secret = folder / "passphrase"
         self.loot = folder / "loot"
         self.effects = None
+        self.commands = None
+        """What forks the commands that are given; without it each is started anew."""
 
     def build(self):
         """cara began the sessions in which payments wait; anna may approve, and olga says what anna is."""
@@ -82,10 +85,13 @@ class House:
     def __call__(self, *words, by="", code=0, **sets):
         """Give a command, as a process of the account can or with somebody's key and passphrase; what it said."""
         env = self.environment(by) | sets
-        done = subprocess.run(
-            [COMMAND, *words], check=False, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-            start_new_session=True, cwd=self.project, env=env,
-        )  # fmt: skip
+        if self.commands is not None:
+            done = self.commands.run(words, folder=self.project, environment=env)
+        else:
+            done = subprocess.run(
+                [COMMAND, *words], check=False, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                start_new_session=True, cwd=self.project, env=env,
+            )  # fmt: skip
         self.secret.unlink(missing_ok=True)
         said = " ".join((done.stdout + done.stderr).split())
         assert code is None or done.returncode == code, (words, done.returncode, said)
@@ -188,21 +194,35 @@ class House:
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory, counter):
+def commands():
+    with ForkedCommands(COMMAND) as commands:
+        yield commands
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory, counter, commands):
     house = House(tmp_path_factory.mktemp("house"))
     house.effects = counter.world("built")
+    house.commands = commands
     house.build()
     assert house.paid == [("plumber", 5), ("nobody", 7)]
     return house
 
 
 @pytest.fixture
-def house(built, effects):
-    built.effects = effects
+def house(built, effects, commands):
+    built.effects, built.commands = effects, commands
     yield built
     built.restore()
 
 
+@pytest.fixture
+def started(house):
+    """Every command is started anew: what Python finds at its start takes part."""
+    house.commands = None
+
+
+@pytest.mark.usefixtures("started")
 def test_control(house):
     """Nothing is attacked: the approver's yes lets one payment be made, and her rule those within its bound."""
     assert "0 drives made" in house.drive()
@@ -254,6 +274,7 @@ class TestCommands:
         assert "mallory" in house("principals")
 
 
+@pytest.mark.usefixtures("started")
 class TestTheProject:
     @pytest.mark.parametrize(
         ("what", "file"), [("code", "app.py"), ("policy", "callslip.toml"), ("state", "callslip.toml")]

@@ -29,15 +29,19 @@ from mutants_breakers import BREAKERS
 from mutants_budgets import BUDGETS
 from mutants_constrained import CONSTRAINED_CALLS
 from mutants_gemini import GEMINI
+from mutants_hedge import HEDGE
 from mutants_kernel import KERNEL
 from mutants_mistral import MISTRAL
 from mutants_people import PEOPLE
 from mutants_project import PROJECT
 from mutants_responses import RESPONSES
 from mutants_retry import RETRY
+from mutants_routing import ROUTING
+from mutants_routing_report import ROUTING_REPORT
 from mutants_schemas import SCHEMAS
 from mutants_stats import STATS
 from mutants_time import TIME
+from mutants_version import VERSION
 from mutants_wire import WIRE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -62,7 +66,7 @@ def pytest_configure(config):
 
 
 WIRES = (*WIRE, *ANTHROPIC, *CONSTRAINED_CALLS, *GEMINI, *MISTRAL, *RESPONSES)
-CALM = (*AUTHORITIES, *BREAKERS, *BUDGETS, *RETRY, *STATS, *TIME)
+CALM = (*AUTHORITIES, *BREAKERS, *BUDGETS, *HEDGE, *RETRY, *ROUTING, *ROUTING_REPORT, *STATS, *TIME, *VERSION)
 MUTANTS: Sequence[Mutant] = (*KERNEL, *ARGUMENTS, *PEOPLE, *PROJECT, *SCHEMAS, *WIRES, *CALM)
 
 

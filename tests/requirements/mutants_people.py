@@ -49,7 +49,7 @@ PEOPLE: Sequence[Mutant] = (
     ),
     Mutant(
         "APPR-03", "what an approval was given on is not compared", "runtime/dispatch.py",
-        "again = changed(drive, call, passed, evidence, asked) if asked is not None else ()", "again = ()",
+        "again = changed(drive, call, passed, evidence, asked, version) if asked is not None else ()", "again = ()",
         (f"{APPROVALS}::TestAskedAgainWhenSomethingChanged",),
     ),
     Mutant(

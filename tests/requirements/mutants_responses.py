@@ -23,7 +23,7 @@ RESPONSES: Sequence[Mutant] = (
         (REQUEST,),
     ),
     Mutant(
-        "WIRE-03", "strict is left out, which means on", "providers/openai_responses_request.py",
+        "WIRE-03", "strict is left out, which means on", "providers/openai_responses_search.py",
         '    made["strict"] = tool.shaped.strict\n', "",
         (REQUEST,),
     ),

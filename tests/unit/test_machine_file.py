@@ -21,6 +21,7 @@ create table if not exists held (name text primary key, what blob);
 create table if not exists told (one integer primary key);
 insert or ignore into told values (1);
 """
+TEXTS = {"purpose": "where a test looks", "without": "The test goes on.", "deleted": "Look elsewhere."}
 
 
 @pytest.fixture
@@ -30,8 +31,8 @@ def opened(tmp_path):
     def open_one(patience=0, version=1, prepare=None):
         files.append(
             MachineFile(
-                tmp_path / "t.db", SCHEMA, version=version, patience=patience, purpose="where a test looks",
-                prepare=prepare,
+                tmp_path / "t.db", SCHEMA, version=version, patience=patience,
+                **TEXTS, prepare=prepare,
             )
         )  # fmt: skip
         return files[-1]
@@ -87,9 +88,9 @@ class TestOpening:
             b"SQLite format 3\0" + b"\xff" * 5000,
         ],
     )
-    def test_a_damaged_file_is_named_and_nothing_is_held(self, opened, tmp_path, content):
+    def test_a_damaged_file_is_named_and_what_follows_is_said(self, opened, tmp_path, content):
         (tmp_path / "t.db").write_bytes(content)
-        with pytest.raises(LedgerUnavailable, match=r"t\.db, where a test looks.*Nothing is held.*delete it"):
+        with pytest.raises(LedgerUnavailable, match=r"t\.db, where a test looks.*The test goes on\. Make .*delete it"):
             opened()
         (tmp_path / "t.db").unlink()
         hold(opened())
@@ -103,11 +104,11 @@ class TestOpening:
     def test_a_folder_that_can_not_be_used_is_named(self, tmp_path):
         (tmp_path / "file").touch()
         with pytest.raises(LedgerUnavailable, match=r"t\.db"):
-            MachineFile(tmp_path / "file" / "t.db", SCHEMA, version=1, patience=0, purpose="x")
+            MachineFile(tmp_path / "file" / "t.db", SCHEMA, version=1, patience=0, **TEXTS)
         if os.geteuid() != 0:
             tmp_path.chmod(0o500)
             with pytest.raises(LedgerUnavailable, match="Make it writable"):
-                MachineFile(tmp_path / "t.db", SCHEMA, version=1, patience=0, purpose="x")
+                MachineFile(tmp_path / "t.db", SCHEMA, version=1, patience=0, **TEXTS)
 
     def test_what_fails_to_open_leaves_no_file_open(self, opened, tmp_path):
         def fail(_):
@@ -144,7 +145,7 @@ class TestOpening:
     def test_one_that_stays_busy_is_given_up_and_named(self, opened, other, monkeypatch):
         monkeypatch.setattr(machine_file, "_OPENING", 0.01)
         other.execute("begin immediate")
-        with pytest.raises(LedgerUnavailable, match=r"t\.db has been busy for 0\.01 seconds\. Nothing is held"):
+        with pytest.raises(LedgerUnavailable, match=r"looks, has been busy for 0\.01 seconds\. The test goes on"):
             opened()
         other.execute("commit")
         opened()
@@ -236,7 +237,7 @@ class TestUsing:
             one.unlink()
         if again:
             hold(opened())
-        with pytest.raises(LedgerUnavailable, match=r"was deleted.*begin again"):
+        with pytest.raises(LedgerUnavailable, match=r"was deleted.*it\. The test goes on\. Look elsewhere\.$"):
             file.check()
 
 
@@ -272,7 +273,7 @@ from callslip.machine_file import MachineFile, leave_to_parent
 
 def opened():
     schema = "create table if not exists held (name text)"
-    return MachineFile(Path(sys.argv[1]) / "t.db", schema, version=1, patience=10, purpose="x")
+    return MachineFile(Path(sys.argv[1]) / "t.db", schema, version=1, patience=10, purpose="x", without="", deleted="")
 
 def hold(file, name):
     with file.told(), file.transaction():

@@ -43,6 +43,7 @@ async def note(drive: Drive, error: ModelError, *, step: str, model: str) -> boo
         if tried > 1 or again.why != "attempts":
             error.args = (f"{error} {again.said(tried)}",)
         return False
+    drive.will_pause("", again, now=now)
     message = parts.redactor.clean(str(error))
     await drive.append(
         ModelFailed(step=step, attempt=tried, model=model, code=error.code, message=message, retry_at=again)
@@ -70,7 +71,7 @@ async def pause(drive: Drive) -> bool:
     """
     failed = drive.state.model_failed
     assert failed is not None
-    seconds = (failed.retry_at - drive.parts.clock.now()) / 1000
+    seconds = drive.pause_left("", failed.retry_at)
     if seconds > drive.parts.limits.patience:
         mine = (wait for wait in drive.state.waits.values() if wait.kind is WaitKind.TIME and wait.call_id is None)
         if not any(wait.wake_at == failed.retry_at for wait in mine):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from callslip.agent.given_back import given_back
+from callslip.agent.showing import for_caller
 from callslip.agent.step import raw_arguments, record
 from callslip.core import canon, fold, ids, layers
 from callslip.core.call import CallState
@@ -17,7 +18,7 @@ from callslip.core.events.approval_decided import ApprovalDecided
 from callslip.core.events.approval_requested import ApprovalRequested
 from callslip.core.events.function_call import FunctionCall
 from callslip.core.events.function_response import FunctionResponse
-from callslip.core.events.model_requested import ModelRequested, VisibleTool
+from callslip.core.events.model_requested import ModelRequested
 from callslip.core.message import ResultMessage
 from callslip.core.result import Effect, Outcome, Status, ToolResult
 from callslip.core.state import SessionState
@@ -109,14 +110,16 @@ async def record_step(
     calls: Sequence[Proposal | Mapping[str, Any]],
     *,
     step: str,
-    visible: Sequence[VisibleTool],
+    visible: Iterable[str] | None = None,
 ) -> None:
-    """Take the calls into the log, unless they are there.
+    """Take the calls into the log, unless they are there. ``visible``: what their model was shown; default: the pinned
+    tools, and what the session has found.
 
     Raises:
         StepConflict: the step is there with other calls. StillWaiting: an earlier step has open calls.
     """
     ids.check_step(step)
+    shown = for_caller(drive, visible)
     check_client_results(drive)  # of the step before, which another process may have closed
     proposals = tuple(proposal(call) for call in calls)
     state = drive.state
@@ -130,8 +133,8 @@ async def record_step(
             f"Step {open_step!r} of session {drive.session!r} has calls without an answer. Nothing was executed. "
             "Dispatch that step again, or answer its waits, first."
         )
-    same = state.step is not None and state.step.visible == tuple(visible)
-    requested = ModelRequested(step=step, turn=state.turn, model=fold.CALLER, visible=None if same else tuple(visible))
+    same = state.step is not None and state.step.visible == shown
+    requested = ModelRequested(step=step, turn=state.turn, model=fold.CALLER, visible=None if same else shown)
     await record(drive, requested, Reply(text="", proposals=proposals, finish="calls"))
 
 

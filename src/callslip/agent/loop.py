@@ -6,7 +6,6 @@ stopped.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Literal
 
 import msgspec
@@ -14,7 +13,6 @@ import msgspec
 from callslip import failpoint
 from callslip.agent import asking, spending
 from callslip.agent.step import Interrupted, next_step, take_step
-from callslip.core.events.model_requested import VisibleTool
 from callslip.core.events.run_ended import RunEnded
 from callslip.core.events.session_started import WorkspaceIdentity
 from callslip.core.events.wait_closed import WaitClosed
@@ -48,7 +46,6 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
     model: Model | None
     system: str
-    visible: Callable[[], Sequence[VisibleTool]]
     workspace: WorkspaceIdentity | None
     stream: bool = False
 
@@ -136,7 +133,6 @@ async def _ask(drive: Drive, plan: Plan) -> Reply | None:
             # A turn begins with all that is queued; within a turn only a steer is let in.
             consume=[message for message in state.queued if over or message.steer],
             turn=state.turn + 1 if over else state.turn,
-            visible=plan.visible(),
             stream=plan.stream,
         )
     except Interrupted:

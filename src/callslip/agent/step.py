@@ -7,11 +7,12 @@ import json
 from collections.abc import Callable, Sequence
 
 from callslip import failpoint
+from callslip.agent.showing import show
 from callslip.core import canon, ids
 from callslip.core.event import Event
 from callslip.core.events.function_call import FunctionCall
 from callslip.core.events.model_replied import ModelReplied
-from callslip.core.events.model_requested import ModelRequested, VisibleTool
+from callslip.core.events.model_requested import ModelRequested
 from callslip.core.fold import CALLER
 from callslip.core.message import UserText
 from callslip.core.payload import Payload
@@ -36,7 +37,6 @@ async def take_step(
     system: str,
     consume: Sequence[QueuedMessage],
     turn: int,
-    visible: Sequence[VisibleTool],
     stream: bool,
 ) -> Reply:
     """Ask once and record request, reply and proposals together: a crash before that leaves no trace at all.
@@ -44,22 +44,30 @@ async def take_step(
     Raises:
         ModelUnavailable: no reply. Interrupted: a stop came first.
     """
-    views = drive.parts.catalogue.views(visible)
+    shows = await show(drive, consume, turn)
+    visible = shows.visible
     messages = await project(drive.parts, drive.state)
     shown = tuple(UserText(text=message.text) for message in consume)
-    request = Request(system=system, messages=(*messages, *shown), tools=views, stream=stream)
+    request = Request(
+        system="\n\n".join(filter(None, (system, drive.parts.inventory))),
+        messages=(*messages, *shown),
+        tools=drive.parts.catalogue.views(visible),
+        stream=stream,
+        searching=shows.searching,
+    )
     model = chosen(model, request)
     step = next_step(drive, turn)
     began = drive.parts.clock.monotonic()
     reply = await _ask(drive, model, request, step=step, new_turn=turn != drive.state.turn)
     took = round((drive.parts.clock.monotonic() - began) * 1000)
-    same = drive.state.step is not None and drive.state.step.visible == tuple(visible)
+    same = drive.state.step is not None and drive.state.step.visible == visible
     requested = ModelRequested(
         step=step,
         turn=turn,
         model=model.name,
-        visible=None if same else tuple(visible),
+        visible=None if same else visible,
         consumed=tuple(message.seq for message in consume),
+        preselected=shows.preselected,
     )
     await record(drive, requested, reply, took)
     return reply

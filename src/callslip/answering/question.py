@@ -12,6 +12,7 @@ import msgspec
 from callslip.core import canon
 from callslip.core.approval import Bound, shown
 from callslip.core.events.tool_dispatch import Evidence
+from callslip.core.version import Version
 from callslip.core.wait import WaitKind
 from callslip.errors import LogBroken
 from callslip.outside import Outside
@@ -50,6 +51,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     advisory: bool
     """No key is enrolled: whoever can write the state folder can answer."""
     evidence: Evidence | None = None
+    version: Version | None = None
+    """Of what its tool says has one, as it was before the question."""
     approvers: int = 1
     approved_by: tuple[str, ...] = ()
     expires_at: int | None = None
@@ -95,6 +98,7 @@ async def described(parts: Parts, asked: Asked) -> Question:
         opened_at=asked.row.opened_at,
         advisory=parts.trust.standing().advisory,
         evidence=event.evidence,
+        version=event.version,
         approvers=event.approvers,
         approved_by=tuple(one.proof.principal for one in asked.decided),
         expires_at=event.expires_at,
@@ -121,6 +125,7 @@ def check(found: Question) -> None:
         arguments_digest=canon.digest(canon.canonical(found.arguments)),
         rules=found.rules,
         evidence=found.evidence,
+        version=found.version,
     )
     if now.arguments_digest != found.arguments_digest or now.digest(found.shown) != found.binding:
         raise LogBroken(

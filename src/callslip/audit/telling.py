@@ -44,6 +44,7 @@ from callslip.core.fold import CALLER
 from callslip.core.payload import Payload
 from callslip.core.result import Status
 from callslip.core.undoing import REVERT
+from callslip.core.version import Version, in_words
 
 _TOLD_ALREADY = {
     "approved", "denied", "edited", "expired", "resolved", "submitted", "answered", "settled", "elapsed",
@@ -123,7 +124,7 @@ def _approval_requested(story: Story, event: ApprovalRequested, record: Record) 
         version=event.tool_version,
         approval=event.approval_id,
         rules=event.rules,
-        said="; ".join((event.reason, *event.again)),
+        said="; ".join((event.reason, *filter(None, [_changes(event.version)]), *event.again)),
         **_arguments(event.arguments, event.arguments_digest),
     )
     return Told(entry=entry, details=(("arguments", event.arguments),))
@@ -159,11 +160,17 @@ def _tool_dispatch(story: Story, event: ToolDispatch, record: Record) -> Told:
         attempt=event.attempt,
         rules=event.rules,
         decision=f"instead of {event.instead.of}" if event.instead is not None else "",
+        said=_changes(event.version),
         approval=event.approval,
         approved_by=known.approved_by if event.approval and event.approval == known.approval else (),
         **_arguments(event.arguments, event.arguments_digest),
     )
     return Told(entry=entry, details=(("arguments", event.arguments),))
+
+
+def _changes(version: Version | None) -> str:
+    """What the call is made for, as far as it can be read: a protected record keeps it to itself."""
+    return "" if version is None else f"changes {in_words(version)}"
 
 
 def _attempt_failed(story: Story, event: AttemptFailed, record: Record) -> Told:
@@ -185,6 +192,8 @@ def _how(event: FunctionResponse) -> str:
     """What there is to say of a response beside its status."""
     if event.fallback is not None:
         return f"{event.fallback.source} instead of {event.fallback.of}"
+    if event.hedged is not None and event.hedged.answered != "neither":
+        return f"asked twice, the {event.hedged.answered} answered"
     return "refused" if event.lane == "refused" else "settled by a verdict" if event.resolved is not None else ""
 
 

@@ -53,9 +53,10 @@ class MemoryAuthority:
         now = self._now()
         return [standing(ticket, now) for ticket in self._line.values()]
 
-    def close(self) -> None:
+    def close(self) -> Sequence[Holder]:
         """Whoever waits is told so."""
         self._set_timer(None)
+        holders = [ticket.holder for ticket in self._line.values() if ticket.granted]
         for woken in self._woken.values():
             if not woken.done():
                 woken.set_exception(
@@ -63,6 +64,7 @@ class MemoryAuthority:
                         "This runtime is being closed. Nothing is held by this call. Resume to try again."
                     )
                 )
+        return holders
 
     def _alone(self, ticket: Ticket) -> bool:
         """Whether nobody can be in its way: quicker to see than who is."""

@@ -22,10 +22,9 @@ class OnDemand:
     def standing(self) -> list[Standing]:
         return self._opened().standing()
 
-    def close(self) -> None:
-        if self._made is not None:
-            self._made.close()
-            self._made = None
+    def close(self) -> Sequence[Holder]:
+        made, self._made = self._made, None
+        return () if made is None else made.close()
 
     def _opened(self) -> Authority:
         if self._made is None:

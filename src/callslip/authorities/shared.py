@@ -87,22 +87,20 @@ class SharedAuthority:
     def standing(self) -> list[Standing]:
         if self._closed:
             return []
-        at = now()
         try:
-            line = self._quick.line()
+            line = self._living(self._quick)
         except Busy:
-            line = self._thread.submit(self._work, Table.line).result()
+            line = self._thread.submit(self._work, self._living).result()
+        at = now()
         return [standing(ticket, at) for ticket in line]
 
-    def close(self) -> None:
+    def close(self) -> Sequence[Holder]:
         """Give everything up; whoever waits is told so. Waits while the file is busy."""
-        if self._begin_to_close():
-            self._end()
+        return self._end() if self._begin_to_close() else ()
 
-    async def aclose(self) -> None:
+    async def aclose(self) -> Sequence[Holder]:
         """The same, and the loop goes on meanwhile."""
-        if self._begin_to_close():
-            await anyio.to_thread.run_sync(self._end)
+        return await anyio.to_thread.run_sync(self._end) if self._begin_to_close() else ()
 
     def _begin_to_close(self) -> bool:
         if self._closed or os.getpid() != self._process:
@@ -111,13 +109,17 @@ class SharedAuthority:
         self._tell()
         return True
 
-    def _end(self) -> None:
+    def _end(self) -> Sequence[Holder]:
         self._thread.shutdown()
+        holders: list[Holder] = []
         with contextlib.suppress(Busy, LedgerUnavailable):  # it stands until this process ends
             if self._places:
+                mine = [ticket for ticket in self._patient.line() if ticket.number in self._places - self._owed]
+                holders = [ticket.holder for ticket in mine if ticket.granted]
                 self._patient.leave(sorted(self._places))
         self._quick.close()
         self._patient.close()
+        return holders
 
     async def _granted(self, ticket: Ticket, at_once: bool, on_wait: Blocked) -> Grant:
         self._check_open()  # closed while it entered: it was given back by that
@@ -177,6 +179,15 @@ class SharedAuthority:
         if others:
             await self._in_thread(lambda: self._drop_ended(others))
             self._tell()
+
+    def _living(self, table: Table) -> list[Ticket]:
+        """Everybody in the line. Of those that were killed in it nobody is told: what they held is free."""
+        me = self._owners.me()
+        others = [owner for owner in table.owners() if owner.id != me.id]
+        ended = [owner for owner in others if self._owners.liveness(owner) in _GONE]
+        if ended:
+            table.drop(ended)
+        return table.line()
 
     def _drop_ended(self, others: Sequence[Owner]) -> None:
         ended = [owner for owner in others if self._owners.liveness(owner) in _GONE]

@@ -36,6 +36,8 @@ create table if not exists watch (one integer primary key, due real, swept real 
 insert or ignore into watch values (1, null, 0);
 """
 _PURPOSE = "where processes agree on who uses what"
+_WITHOUT = "Nothing is held by this call."
+_DELETED = "End all that runs here, and begin again."
 _CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 _CLAIMS = msgspec.json.Decoder(tuple[Claim, ...])
 _HOLDER = msgspec.json.Decoder(Holder)
@@ -77,8 +79,9 @@ class Table:
         self._now = clock
         self._capacities = capacities
         self._file = MachineFile(
-            path, _SCHEMA, version=_VERSION, patience=patience, purpose=_PURPOSE, prepare=self._void_if_older
-        )
+            path, _SCHEMA, version=_VERSION, patience=patience, purpose=_PURPOSE, without=_WITHOUT, deleted=_DELETED,
+            prepare=self._void_if_older,
+        )  # fmt: skip
         self._db = self._file.db
 
     def _void_if_older(self, db: sqlite3.Connection) -> None:
@@ -155,8 +158,15 @@ class Table:
             if at - swept < every:
                 return []
             taken = self._db.execute("update watch set swept = ? where swept = ?", (at, swept)).rowcount
-            rows = self._db.execute("select distinct owner from ticket").fetchall() if taken else []
-            return [_OWNER.decode(row[0]) for row in rows]
+            return self._owners() if taken else []
+
+    def owners(self) -> list[Owner]:
+        """The owners of everybody in the line."""
+        with self._file.told():
+            return self._owners()
+
+    def _owners(self) -> list[Owner]:
+        return [_OWNER.decode(row[0]) for row in self._db.execute("select distinct owner from ticket")]
 
     def _line(self) -> list[Ticket]:
         rows = self._db.execute("select number, granted, since, holder, claims from ticket order by number").fetchall()

@@ -1,11 +1,14 @@
 """Blobs as files: zstd-compressed, named by the SHA-256 of the raw bytes, durable before anyone names them.
 
-Write under a temporary name, fsync, rename, fsync the folder: after a power cut a blob is whole or absent.
+Write without a name, fsync, name it, fsync the folder: after a power cut a blob is whole or absent, and after a kill
+nothing is left of one that was not finished. Where the file system knows no files without a name, a temporary one has
+a name of its own; the worker tidies those up.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
 from collections.abc import Sequence
@@ -22,16 +25,23 @@ from callslip.errors import LedgerUnavailable, LogBroken, NotFound
 
 _LEVEL = 6
 _PREFIX = "sha256:"
+_NAMELESS = getattr(os, "O_TMPFILE", None)
+_UNKNOWN = (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT)
+"""What file systems and kernels say that know no files without a name."""
 
 
 class Disk(Protocol):
     """The few calls whose order makes a blob durable; the tests put a disk here that loses unsynced writes."""
 
     def write(self, path: Path, data: bytes) -> None:
-        """Create the file and fsync it."""
+        """Create the file and fsync it. It may be there without a name until it is renamed."""
         ...
 
     def rename(self, old: Path, new: Path) -> None: ...
+    def discard(self, path: Path) -> None:
+        """What was written and not renamed is not wanted any more, if there is anything."""
+        ...
+
     def sync_folder(self, folder: Path) -> None: ...
     def read(self, path: Path) -> bytes: ...
 
@@ -39,18 +49,51 @@ class Disk(Protocol):
 class RealDisk:
     """The file system."""
 
+    def __init__(self) -> None:
+        self._nameless: dict[Path, int] = {}
+
     def write(self, path: Path, data: bytes) -> None:
-        fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+        fd = self._create(path)
         try:
             view = memoryview(data)
             while view:
                 view = view[os.write(fd, view) :]
             os.fsync(fd)
         finally:
-            os.close(fd)
+            if path not in self._nameless:
+                os.close(fd)
+
+    def _create(self, path: Path) -> int:
+        if _NAMELESS is not None:
+            try:
+                fd = self._nameless[path] = os.open(path.parent, _NAMELESS | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+            except OSError as error:
+                if error.errno not in _UNKNOWN:
+                    raise
+            else:
+                return fd
+        return os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
 
     def rename(self, old: Path, new: Path) -> None:
-        old.rename(new)
+        fd = self._nameless.get(old)
+        if fd is None:
+            old.rename(new)
+            return
+        folder = os.open(new.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            # With a folder, or the symbolic link itself would be linked.
+            os.link(f"/proc/self/fd/{fd}", new.name, dst_dir_fd=folder, follow_symlinks=True)
+        except FileExistsError:
+            pass  # somebody else has just written the very same
+        finally:
+            os.close(folder)
+
+    def discard(self, path: Path) -> None:
+        fd = self._nameless.pop(path, None)
+        if fd is not None:
+            os.close(fd)
+        else:
+            path.unlink(missing_ok=True)
 
     def sync_folder(self, folder: Path) -> None:
         fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -111,9 +154,13 @@ class FileBlobs:
                 self._disk.sync_folder(path.parent)
                 return address
             temporary = path.parent / f".{path.name}.{secrets.token_hex(4)}"
-            self._disk.write(temporary, zstandard.ZstdCompressor(level=_LEVEL).compress(data))
-            failpoint.hit("blob.written")
-            self._disk.rename(temporary, path)
+            try:
+                self._disk.write(temporary, zstandard.ZstdCompressor(level=_LEVEL).compress(data))
+                failpoint.hit("blob.written")
+                self._disk.rename(temporary, path)
+            finally:
+                with contextlib.suppress(OSError):
+                    self._disk.discard(temporary)
             self._disk.sync_folder(path.parent)
             failpoint.hit("blob.renamed")
         except OSError as error:

@@ -1,7 +1,13 @@
-"""Where last good answers stand: in memory, or in a file of all processes that share a state folder."""
+"""Where last good answers stand: in memory, or in a file of all processes that share a state folder.
+
+The file outlives a reboot, as the logs do to which it points: how old an answer is follows from its record, by the wall
+clock. It is not synced, so a power cut may leave rows that nobody wrote; each therefore says whether it is whole, and
+one that isn't is none.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import logging
 from collections.abc import Callable
 from pathlib import Path
@@ -13,13 +19,16 @@ from callslip.ports.last_good import Place
 
 MANY = 10_000
 """Answers whose places are kept."""
-_VERSION = 1
+_VERSION = 2
 _SCHEMA = """
 create table if not exists good (
-    number integer primary key autoincrement, key text not null unique, session text not null, seq integer not null
+    number integer primary key autoincrement, key text not null unique, session text not null, seq integer not null,
+    sum text not null
 )
 """
 _PURPOSE = "where it is known which earlier answers may serve once more"
+_WITHOUT = "Until then, no earlier answer stands in for a tool that fails."
+_DELETED = "Earlier answers are kept again by processes that begin from now on."
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
@@ -68,8 +77,9 @@ class FileLastGood:
 
     def _keep(self, file: MachineFile, key: str, place: Place) -> None:
         with file.transaction():
-            row = (key, place.session, place.seq)
-            number = file.db.execute("insert or replace into good (key, session, seq) values (?, ?, ?)", row).lastrowid
+            row = (key, place.session, place.seq, _sum(key, place))
+            adding = "insert or replace into good (key, session, seq, sum) values (?, ?, ?, ?)"
+            number = file.db.execute(adding, row).lastrowid
             assert number is not None
             file.db.execute("delete from good where number <= ?", (number - self._many,))
 
@@ -78,7 +88,10 @@ class FileLastGood:
             return None
         try:
             if self._file is None:
-                self._file = MachineFile(self._path, _SCHEMA, version=_VERSION, patience=0, purpose=_PURPOSE)
+                self._file = MachineFile(
+                    self._path, _SCHEMA, version=_VERSION, patience=0, purpose=_PURPOSE, without=_WITHOUT,
+                    deleted=_DELETED,
+                )  # fmt: skip
             with self._file.told():
                 return work(self._file)
         except Busy:
@@ -91,5 +104,12 @@ class FileLastGood:
 
 
 def _find(file: MachineFile, key: str) -> Place | None:
-    found = file.db.execute("select session, seq from good where key = ?", (key,)).fetchone()
-    return None if found is None else Place(*found)
+    found = file.db.execute("select session, seq, sum from good where key = ?", (key,)).fetchone()
+    if found is None:
+        return None
+    place = Place(*found[:2])
+    return place if found[2] == _sum(key, place) else None
+
+
+def _sum(key: str, place: Place) -> str:
+    return hashlib.sha256(f"{key}\0{place.session}\0{place.seq}".encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -17,6 +17,8 @@ _SCHEMA = (
     "create table if not exists breaker (key text primary key, state blob not null, by text not null) without rowid"
 )
 _PURPOSE = "where processes tell each other which tools fail"
+_WITHOUT = "Each process goes by what it sees of its tools itself."
+_DELETED = "What others see is shared again by processes that begin from now on."
 T = TypeVar("T")
 
 
@@ -41,7 +43,9 @@ class Table:
     """
 
     def __init__(self, path: Path, *, patience: float) -> None:
-        self._file = MachineFile(path, _SCHEMA, version=_VERSION, patience=patience, purpose=_PURPOSE)
+        self._file = MachineFile(
+            path, _SCHEMA, version=_VERSION, patience=patience, purpose=_PURPOSE, without=_WITHOUT, deleted=_DELETED
+        )
 
     def version(self) -> int:
         """Another one whenever another connection has changed something."""

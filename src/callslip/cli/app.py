@@ -26,6 +26,7 @@ from callslip.cli.reading import Reader
 from callslip.config import FILE, Config
 from callslip.core.breaker import BreakerRules
 from callslip.core.budget import Budgets
+from callslip.core.routing import Routing
 from callslip.errors import CallslipError, ConfigError, NotAccepted, TrustBroken
 from callslip.ledgers.state_folder import is_one
 from callslip.models import build_model, keyless, split
@@ -125,8 +126,8 @@ def workspace(project: Project) -> list[Any]:
 
 
 _UNSAID: dict[str, Any] = {
-    "limits": Limits(), "budgets": Budgets(), "breakers": BreakerRules(), "capacities": {}, "data": Data(),
-    "timezone": "UTC", "system": "", "stream": False,
+    "limits": Limits(), "budgets": Budgets(), "routing": Routing(), "breakers": BreakerRules(), "capacities": {},
+    "data": Data(), "timezone": "UTC", "system": "", "stream": False,
 }  # fmt: skip
 """What an application's settings hold where it has said nothing; there the project's are taken."""
 

@@ -256,7 +256,7 @@ class LiveView:
             case CallResolved():
                 self._line("dot", name, "resolved", f"{event.verdict} by {event.actor}: {event.reason}")
             case LateOutcome():
-                self._line("warn", name, "late", f"attempt {event.attempt} came to its end after all")
+                self._line("dot" if event.beaten else "warn", name, "late", wording.late(event))
             case UserMessage() | StopRequested():
                 self._print_request(event)
             case _:

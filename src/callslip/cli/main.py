@@ -41,6 +41,7 @@ SECTIONS = {
         "resources": "Say who holds what, and who waits for it.",
         "breakers": "Say which tools are left alone, and have them called again.",
         "stats": "Say how well tools and models do, and why they fail.",
+        "routing": "Say how well the model's tools are found, and what was missed.",
         "audit": "Say who did what, when and why, and check that nobody changed it.",
     },
     "Answer": {

@@ -13,6 +13,7 @@ from callslip.cli import look, moments
 from callslip.cli.options import Given
 from callslip.cli.safe_text import doubts, exact
 from callslip.cli.values import arguments_lines, texts_in
+from callslip.core import version
 from callslip.core.grant import Grant, in_words
 
 MOST_LINES, MOST_BYTES = 200, 20_000
@@ -59,6 +60,8 @@ def _about(asked: Question) -> Iterator[str]:
     yield _line("run by", f"{exact(asked.executor)}, version {exact(asked.tool_version)}")
     if asked.evidence is not None:
         yield _line("target", f"{exact(asked.evidence.target)}, now {exact(asked.evidence.before) or 'not there'}")
+    if asked.version is not None:
+        yield _line("changes", exact(version.in_words(asked.version)))
 
 
 def _when(at: int) -> str:

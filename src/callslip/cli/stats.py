@@ -106,7 +106,7 @@ def _tool(one: ToolStats) -> list[Cell]:
         Cell(p95),
         Cell(p99),
         Cell(span(waited) if waited else ""),
-        Cell(_why(one.failures, _beside(one))),
+        Cell(_why(one.failures, [*_beside(one), *([f"asked twice {_twice(one)}"] if one.hedged else [])])),
     ]
 
 
@@ -140,6 +140,7 @@ def _one(one: ToolStats) -> None:
         ("open", f"{one.open:,}" if one.open else ""),
         ("why", _full(one.failures)),
         ("attempts", f"{one.attempts:,}" + (f", {one.retries:,} of them retries" if one.retries else "")),
+        ("asked twice", _twice(one) if one.hedged else ""),
         ("failed attempts", _full(one.attempt_failures)),
         ("took", _took(one.durations)),
         *((f"waited, {wait.kind}", _took(wait.durations)) for wait in one.waits),
@@ -159,6 +160,10 @@ def _took(of: Durations | None) -> str:
         return ""
     p50, p95, p99 = _percentiles(of)
     return f"{of.count:,} times; p50 {p50}, p95 {p95}, p99 {p99}, at most {span(of.longest_ms)}"
+
+
+def _twice(one: ToolStats) -> str:
+    return f"{one.hedged:,} (answered by the second {one.won_by_second:,})"
 
 
 def _beside(one: ToolStats) -> list[str]:

@@ -118,7 +118,8 @@ class Timeline:
             if event.visible is None
             else f"{len(event.visible)} tool{'s' if len(event.visible) != 1 else ''} visible"
         )
-        return Line(mark="dot", subject=event.model, deed="asked", detail=f"step {event.step}, {seen}")
+        fits = f", {', '.join(event.preselected)} because it fits" if event.preselected else ""
+        return Line(mark="dot", subject=event.model, deed="asked", detail=f"step {event.step}, {seen}{fits}")
 
     def _model_replied(self, event: ModelReplied, stored: Stored) -> Line:
         usage = event.usage
@@ -238,9 +239,9 @@ class Timeline:
     def _late_outcome(self, event: LateOutcome, stored: Stored) -> Line:
         how = "succeeded" if event.ok else f"failed: {wording.last_line(event.internal)}"
         payloads = (("result", event.result),) if event.result is not None else ()
-        detail = f"attempt {event.attempt} came to its end after all, and {how}"
+        detail = f"{wording.late(event)}, and {how}"
         return Line(
-            mark="warn",
+            mark="dot" if event.beaten else "warn",
             subject=self._subject(event.call_id),
             deed="late",
             detail=detail,

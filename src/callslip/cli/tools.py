@@ -20,6 +20,7 @@ from callslip.cli.reading import Reader
 from callslip.cli.safe_text import one_line, visible_json
 from callslip.cli.tools_sent import tools_sent
 from callslip.core.advice import OFTEN, Faults, advice
+from callslip.core.counting import SEARCH
 from callslip.core.shown import visible
 from callslip.core.tool import ToolSpec
 from callslip.errors import LogBroken, NotFound, UsageError
@@ -48,18 +49,18 @@ async def tools(given: Given, name: str | None, advice: bool, model: str | None)
     if model is not None:
         tools_sent(given, catalogue, model, name)
     elif name is not None:
-        _show(given, catalogue[name])
+        _show(given, catalogue[name], catalogue)
     elif advice:
         _advise(given, catalogue, await _learned(runtime))
     else:
         list_tools(given, catalogue)
 
 
-def visibility(spec: ToolSpec) -> str:
+def visibility(spec: ToolSpec, catalogue: Catalogue) -> str:
     """How the model comes to know of the tool."""
     if "model" not in spec.callable_from:
         return "hidden"
-    return "deferred" if spec.deferred else "shown"
+    return "deferred" if spec.name in catalogue.deferred else "shown"
 
 
 def list_tools(given: Given, catalogue: Catalogue) -> None:
@@ -72,7 +73,7 @@ def list_tools(given: Given, catalogue: Catalogue) -> None:
                 "risk": one.spec.risk,
                 "recovery": one.spec.recovery,
                 "version": one.version,
-                "visibility": visibility(one.spec),
+                "visibility": visibility(one.spec, catalogue),
                 "client_owned": one.spec.client_owned,
             }
             for one in bound
@@ -88,7 +89,7 @@ def list_tools(given: Given, catalogue: Catalogue) -> None:
             look.Cell(one.spec.risk.value, _RISKS[one.spec.risk.value]),
             one.spec.recovery.value,
             one.version,
-            visibility(one.spec),
+            visibility(one.spec, catalogue),
             next(iter(one.spec.description.splitlines()), ""),
         )
         for one in bound
@@ -96,7 +97,7 @@ def list_tools(given: Given, catalogue: Catalogue) -> None:
     look.table(("tool", "risk", "recovery", "version", "model", "what it does"), rows)
 
 
-def _show(given: Given, entry: Entry) -> None:
+def _show(given: Given, entry: Entry, catalogue: Catalogue) -> None:
     spec, view = entry.executor.spec, entry.view
     model = {"name": view.name, "description": view.description, "input_schema": view.input_schema}
     if given.as_json:
@@ -107,12 +108,13 @@ def _show(given: Given, entry: Entry) -> None:
         "risk": spec.risk.value,
         "recovery": spec.recovery.value,
         "version": entry.executor.version,
-        "model": visibility(spec),
+        "model": visibility(spec, catalogue),
         "run by": "its client" if spec.client_owned else type(entry.executor).__name__,
         "timeout": f"{spec.timeout_ms / 1000:g} s, quiet {spec.quiet_ms / 1000:g} s",
         "callable from": ", ".join(spec.callable_from),
         "requires": ", ".join(spec.requires),
         "claims": ", ".join(spec.claims),
+        "version seen": _compared(spec),
     }
     look.say(visible(spec.name), bold=True)
     for label, text in facts.items():
@@ -122,6 +124,12 @@ def _show(given: Given, entry: Entry) -> None:
     _block("It fills in", _pretty(view.input_schema))
     if spec.output_schema is not None:
         _block("Its results follow", _pretty(spec.output_schema))
+
+
+def _compared(spec: ToolSpec) -> str:
+    if not spec.versioned:
+        return ""
+    return f"compared with {spec.expects}" if spec.expects else "compared with the one a person was asked about"
 
 
 def _block(title: str, text: str) -> None:
@@ -151,7 +159,8 @@ async def _learned(runtime: Runtime) -> list[LintWarning]:
 
 
 def _advise(given: Given, catalogue: Catalogue, learned: Sequence[LintWarning]) -> None:
-    views = [entry.view for entry in catalogue.values() if visibility(entry.executor.spec) == "shown"]
+    own = (entry for name, entry in catalogue.items() if name != SEARCH)
+    views = [entry.view for entry in own if visibility(entry.executor.spec, catalogue) == "shown"]
     inputs = [LintInput(name=view.name, description=view.description, input_schema=view.input_schema) for view in views]
     warnings: Sequence[LintWarning] = [*lint(inputs), *learned]
     if given.as_json:

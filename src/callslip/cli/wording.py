@@ -10,12 +10,15 @@ from callslip.core.events.attempt_failed import AttemptFailed
 from callslip.core.events.background_polled import BackgroundPolled
 from callslip.core.events.breaker_opened import BreakerOpened
 from callslip.core.events.function_response import FunctionResponse
+from callslip.core.events.late_outcome import LateOutcome
 from callslip.core.events.model_failed import ModelFailed
 from callslip.core.events.model_replied import ModelReplied
 from callslip.core.events.run_started import RunStarted
 from callslip.core.events.tool_dispatch import ToolDispatch
+from callslip.core.hedging import Hedged
 from callslip.core.instead import CACHE, Fallback
 from callslip.core.result import Effect, Status
+from callslip.core.version import in_words
 
 _ENDED = {
     "first": "the first run",
@@ -47,6 +50,8 @@ def dispatched(event: ToolDispatch) -> str:
     if event.approval:
         kind = "approval" if event.approval.startswith(APPROVAL + "_") else "grant"
         parts.append(f"on {kind} {event.approval}")
+    if event.version is not None:
+        parts.append(f"changes {in_words(event.version)}")
     return ", ".join(parts)
 
 
@@ -62,6 +67,8 @@ def asked(event: ApprovalRequested) -> str:
         parts.append(f"{event.approvers} people must approve")
     if event.evidence is not None:
         parts.append(f"target {event.evidence.target}")
+    if event.version is not None:
+        parts.append(f"changes {in_words(event.version)}")
     if event.expires_at is not None:
         parts.append(f"expires {age(event.expires_at)}")
     parts += [f"again: {change}" for change in event.again]
@@ -102,9 +109,28 @@ def settled(event: FunctionResponse, since_dispatch: int | None) -> str:
         parts.append(span(took))
     if event.from_user:
         parts.append("in the user's words")
+    if event.hedged is not None:
+        parts.append(hedged(event.hedged))
+    if event.activated:
+        parts.append(f"found {', '.join(tool.name for tool in event.activated)}")
     if event.truncated:
         parts.append("cut for the model")
     return ", ".join([*parts, *event.notes])
+
+
+def hedged(said: Hedged) -> str:
+    """That an attempt was executed twice, and what came of that."""
+    failed = f" ({said.failed})" if said.failed else ""
+    if said.answered == "neither":
+        return f"asked twice, and the other one failed, too{failed}"
+    other = f"; the other one had failed{failed}" if failed else ""
+    return f"asked twice, the {said.answered} answered{other}"
+
+
+def late(event: LateOutcome) -> str:
+    """What came to its end when nobody awaited it any more."""
+    what = "the other execution of " if event.beaten else ""
+    return f"{what}attempt {event.attempt} came to its end after all"
 
 
 def fallback(said: Fallback) -> str:
@@ -143,7 +169,9 @@ def attempt_failed(event: AttemptFailed, at: int) -> str:
     said = f" ({last_line(event.internal)})" if event.internal else ""
     again = f"; tried again in {span(event.retry_at - at)}" if event.retry_at is not None else ""
     instead = f"; {event.instead.tool} is to answer in its place" if event.instead is not None else ""
-    return f"attempt {event.attempt} ended without an answer: {event.code}, effect {event.effect}{said}{instead}{again}"
+    twice = f"; {hedged(event.hedged)}" if event.hedged is not None else ""
+    failed = f"{event.code}, effect {event.effect}{said}{twice}"
+    return f"attempt {event.attempt} ended without an answer: {failed}{instead}{again}"
 
 
 def model_failed(event: ModelFailed, at: int) -> str:

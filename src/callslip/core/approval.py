@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
-from callslip.core import canon
+from callslip.core import canon, version
 from callslip.core.events.approval_requested import ApprovalRequested
 from callslip.core.events.tool_dispatch import Evidence
+from callslip.core.version import Version
 
 
 class Bound(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,12 +24,13 @@ class Bound(msgspec.Struct, frozen=True, kw_only=True):
     arguments_digest: str
     rules: tuple[str, ...]
     evidence: Evidence | None
+    version: Version | None = None
 
     def digest(self, shown: str) -> str:
         """SHA-256, hex, of all of it and of the whole question (:func:`shown`). Of the evidence only the target and its
         state before belong to the call; what it will be after follows from the arguments.
         """
-        facts = {
+        facts: dict[str, Any] = {
             "shown": shown,
             "arguments": self.arguments_digest,
             "call_id": self.call_id,
@@ -39,14 +43,18 @@ class Bound(msgspec.Struct, frozen=True, kw_only=True):
             "tool": self.tool,
             "tool_version": self.tool_version,
         }
+        if self.version is not None:  # which most calls don't have: their questions bind to what they did before
+            facts["version"] = msgspec.structs.asdict(self.version)
         return canon.digest(canon.canonical(facts))
 
 
-def changes(asked: ApprovalRequested, now: Bound, *, edited: bool, approvers: int) -> tuple[str, ...]:
+def changes(
+    asked: ApprovalRequested, now: Bound, *, edited: bool, approvers: int, named: bool = False
+) -> tuple[str, ...]:
     """Why an approval of ``asked`` does not hold for the call as it would be made now; empty when it does.
 
     ``edited``: a person has put other arguments in the place of those asked about, and thereby approved them. Their
-    target must still be the one that person was shown.
+    target must still be the one that person was shown. ``named``: the call names the version that it is for.
     """
     found = []
     if now.tool != asked.tool:
@@ -65,6 +73,9 @@ def changes(asked: ApprovalRequested, now: Bound, *, edited: bool, approvers: in
         found.append(f"the target is {_target(now.evidence) or 'none'}, not {_target(asked.evidence) or 'none'}")
     elif _state(now.evidence) != _state(asked.evidence):
         found.append(f"{_target(now.evidence)} has changed since")
+    moved = version.changes(asked.version, now.version, named=named)
+    if moved is not None:
+        found.append(moved)
     if approvers > asked.approvers:
         found.append(f"{approvers} people must approve now, not {asked.approvers}")
     if not found and not edited and now.digest(shown(asked)) != asked.binding:
@@ -87,7 +98,7 @@ def _bound(asked: ApprovalRequested, session: str) -> Bound:
     return Bound(
         session=session, requester=asked.requester, call_id=asked.call_id, tool=asked.tool,
         tool_version=asked.tool_version, executor=asked.executor, arguments_digest=asked.arguments_digest,
-        rules=asked.rules, evidence=asked.evidence,
+        rules=asked.rules, evidence=asked.evidence, version=asked.version,
     )  # fmt: skip
 
 

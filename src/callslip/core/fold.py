@@ -6,6 +6,7 @@ Pure. ``apply`` changes the state it is given and nothing else; an event that co
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -112,13 +113,13 @@ def rehearse(state: SessionState, drafts: Sequence[Draft]) -> None:
     """
     if state.sealed is not None and drafts and not isinstance(drafts[0].record.event, _AFTER_SEAL):
         raise moved_away(state)
-    trial = state.__copy__()
+    trial = copy.copy(state)
     trial.calls = dict(state.calls)
     for call_id in _touched(state, drafts):
-        trial.calls[call_id] = state.calls[call_id].__copy__()
+        trial.calls[call_id] = copy.copy(state.calls[call_id])
     trial.steps = {}
     if state.step is not None:
-        trial.step = state.step.__copy__()
+        trial.step = copy.copy(state.step)
         trial.step.calls = list(trial.step.calls)
         trial.steps[trial.step.step] = state.steps.get(trial.step.step, (0, 0))
     trial.items, trial.succeeded = [], set()
@@ -226,6 +227,7 @@ def _session_forked(state: SessionState, event: SessionForked, record: Record, s
     if event.parent == state.session or event.seq < 1:
         raise broken(seq, f"it goes on from record {event.seq} of session {event.parent!r}, which can't be")
     state.forked = event
+    state.activated = {tool.name: tool.version for tool in event.activated}
 
 
 def _user_message(state: SessionState, event: UserMessage, record: Record, seq: int) -> None:
@@ -249,12 +251,19 @@ def _model_requested(state: SessionState, event: ModelRequested, record: Record,
         state.model_failed = None
     if event.model != REVERT:
         if event.turn != state.turn:
+            if state.turn or state.forked is None:
+                state.activated = {}
             state.turn = event.turn
             state.steps_in_turn = 0
             state.turn_from = record.at
         state.steps_in_turn += 1
         state.turn_open = event.model != CALLER
     visible = event.visible if event.visible is not None else state.step.visible if state.step else ()
+    if event.preselected:
+        versions = {tool.name: tool.version for tool in visible}
+        if not versions.keys() >= set(event.preselected):
+            raise broken(seq, f"step {event.step} was preselected tools that it was not shown")
+        state.activated = state.activated | {name: versions[name] for name in event.preselected}
     _forget_step(state)
     state.step = StepState(step=event.step, turn=event.turn, model=event.model, visible=visible)
     if event.model == CALLER:
@@ -405,6 +414,10 @@ def _function_response(state: SessionState, event: FunctionResponse, record: Rec
     if event.status is Status.PENDING_APPROVAL:
         raise broken(seq, "pending_approval is an answer to a caller, never an event")
     jobs.check_words(call, event, record, seq)
+    if event.activated:
+        if event.attempt is None or event.status is not Status.SUCCESS or record.epoch == 0:
+            raise broken(seq, f"{event.call_id} made tools visible without having found them")
+        state.activated = state.activated | {tool.name: tool.version for tool in event.activated}
     call.response, call.from_outside = event, record.epoch == 0
     cached = event.fallback is not None and event.fallback.source == CACHE
     if event.status is Status.SUCCESS and call.dispatch is not None and not cached:

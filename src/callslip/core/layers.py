@@ -27,7 +27,7 @@ from callslip.errors import CallslipError, Layer
 LAYERS: Final[tuple[Layer, ...]] = get_args(Layer)
 
 CODES: Final[Mapping[Layer, tuple[str, ...]]] = {
-    "model": ("unknown_tool", "loop"),
+    "model": ("unknown_tool", "not_shown", "loop"),
     "protocol": (
         "truncated", "concatenated", "trailing_text", "duplicate_key", "key_collision", "not_finite",
         "number_overflow", "integer_too_long", "leading_zero", "invalid_escape", "control_character", "not_object",
@@ -43,7 +43,8 @@ CODES: Final[Mapping[Layer, tuple[str, ...]]] = {
         "still_running", "no_marker", "did_not_happen", "budget_spent",
     ),
     "tool": (
-        "rule_failed", "prepare_failed", "timeout", "tool_exception", "unavailable", "tool_failed",
+        "rule_failed", "prepare_failed", "version_failed", "version_conflict",
+        "timeout", "tool_exception", "unavailable", "tool_failed",
         "attempts_exhausted", "client_failed", "result_unusable", "handle_unusable", "probe_failed",
         "evidence_differs", "job_overdue", "process_died", "process_failed", "result_too_large",
         # the workspace's tools

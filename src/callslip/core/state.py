@@ -151,6 +151,9 @@ class SessionState(msgspec.Struct, kw_only=True):
     stop: bool = False
     checkpoint_seq: int = 0
     """Position at which this state was last kept."""
+    activated: dict[str, str] = {}
+    """Tools that were found, and are visible from then on until the turn ends: name and version (DEFR-03). Replaced and
+    never changed in place."""
     succeeded: set[str] = set()
     """Names of tools that have succeeded at least once, for required earlier calls."""
     sealed: SessionSealed | None = None

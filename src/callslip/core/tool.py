@@ -92,11 +92,17 @@ class ToolSpec(msgspec.Struct, frozen=True, kw_only=True):
     """The tool that answers, to the same arguments, when this one fails without having had an effect (RESI-05)."""
     cached_fallback_ms: int | None = None
     """Of a tool that only reads: how old an earlier answer may be that is given when it fails; ``None``: none is."""
+    hedge_after_ms: int | None = None
+    """Of a tool that only reads: after how long without an answer it is executed a second time; ``None``: never."""
     breaker: bool = True
     """Whether nobody calls it for a while when it keeps failing (RESI-04)."""
     target: str = ""
     """What it reaches, as a template over its arguments, e.g. ``{host}``: each is left alone by itself."""
     compensation: str | None = None
+    versioned: bool = False
+    """What it changes has a version, which its executor can ask for (PARA-02)."""
+    expects: str = ""
+    """With ``versioned``: the argument in which the caller says which version it has seen."""
 
     @property
     def version(self) -> str:
@@ -127,4 +133,6 @@ class ToolSpec(msgspec.Struct, frozen=True, kw_only=True):
         }
         if self.normalise:  # which most tools don't have: their versions are what they were before there was any
             relevant["normalise"] = self.normalise
+        if self.versioned:
+            relevant["versioned"] = self.expects
         return canon.digest(canon.canonical(relevant))[:16]

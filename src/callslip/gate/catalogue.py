@@ -7,10 +7,12 @@ from typing import Literal
 
 import msgspec
 
+from callslip.core import hedging
+from callslip.core.activation import BYTES_BY_TOKEN, Found
 from callslip.core.events.model_requested import VisibleTool
 from callslip.core.tool import Risk, ToolSpec
 from callslip.errors import ToolDefinitionError
-from callslip.ports.executor import Executor
+from callslip.ports.executor import Executor, Versioned
 from callslip.ports.model import ToolView
 from callslip.schema.coerce import Coercer
 from callslip.schema.engine import SchemaError
@@ -44,12 +46,17 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
 class Catalogue(Mapping[str, Entry]):
     """All bound tools by name, in the order in which they were given.
 
+    Args:
+        executors: what runs them.
+        deferred: names of those that a model is not shown until it has found them; default: those that declare it.
+
     Raises:
         ToolDefinitionError: two tools of one name, a compensation that is not there, or a schema that is none.
     """
 
-    def __init__(self, executors: Iterable[Executor]) -> None:
+    def __init__(self, executors: Iterable[Executor], *, deferred: Iterable[str] | None = None) -> None:
         self._entries: dict[str, Entry] = {}
+        self._tokens: dict[str, int] = {}
         for executor in executors:
             name = executor.spec.name
             if name in self._entries:
@@ -62,6 +69,13 @@ class Catalogue(Mapping[str, Entry]):
                     f"{name} is undone by {undoes!r}, and no tool of that name is bound. Nothing was started. Bind it."
                 )
             self._check_fallback(entry.executor.spec)
+        if deferred is None:
+            deferred = [name for name, entry in self._entries.items() if entry.executor.spec.deferred]
+        self.deferred = frozenset(deferred)
+        """Bound, and not shown until found."""
+        found = (self._entries[name] for name in sorted(self.deferred))
+        self.discoverable = tuple(entry for entry in found if "model" in entry.executor.spec.callable_from)
+        """What a model can find, in the order of the names."""
 
     def _check_fallback(self, spec: ToolSpec) -> None:
         """What stands in is there, answers here and now, and does no more to the world than what it stands in for."""
@@ -101,7 +115,7 @@ class Catalogue(Mapping[str, Entry]):
             chosen = [
                 entry.executor
                 for entry in self._entries.values()
-                if not entry.executor.spec.deferred and "model" in entry.executor.spec.callable_from
+                if entry.executor.spec.name not in self.deferred and "model" in entry.executor.spec.callable_from
             ]
         else:
             wanted = list(names)
@@ -114,6 +128,18 @@ class Catalogue(Mapping[str, Entry]):
     def views(self, visible: Iterable[VisibleTool]) -> tuple[ToolView, ...]:
         """What a model is shown of the visible tools that are still bound."""
         return tuple(self._entries[tool.name].view for tool in visible if tool.name in self._entries)
+
+    def found(self, name: str) -> Found:
+        """A bound tool as something that was found.
+
+        Raises:
+            KeyError: it is not bound.
+        """
+        entry = self._entries[name]
+        tokens = self._tokens.get(name)
+        if tokens is None:
+            tokens = self._tokens[name] = -(-len(msgspec.json.encode(entry.view)) // BYTES_BY_TOKEN)
+        return Found(name, entry.executor.version, tokens)
 
     def parts(self) -> Iterator[Part]:
         """Each tool's registration in three parts."""
@@ -145,6 +171,16 @@ def _entry(executor: Executor) -> Entry:
         normalisers = read_normalisers(spec.normalise)
     except ValueError as error:
         raise ToolDefinitionError(f"{spec.name}: {error}. Nothing was started. Correct `normalise`.") from error
+    if spec.versioned and not isinstance(executor, Versioned):
+        unable = "what it changes has a version, as it declares, and its executor can't say which"
+        raise ToolDefinitionError(
+            f"{spec.name}: {unable}. Nothing was started. Give it a version function."
+        ) from ValueError(unable)
+    complaint = hedging.complaint(spec)
+    if complaint is not None:
+        raise ToolDefinitionError(
+            f"{spec.name}: {complaint}. Nothing was started. Correct `hedge_after`."
+        ) from ValueError(complaint)
     description = spec.description if not spec.when_not else f"{spec.description}\nDo not use it: {spec.when_not}"
     view = ToolView(name=spec.name, description=description.strip(), input_schema=spec.input_schema)
     return Entry(

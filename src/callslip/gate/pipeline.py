@@ -20,7 +20,7 @@ from callslip.gate.arguments import Arguments, read_arguments
 from callslip.gate.catalogue import Catalogue, Entry
 from callslip.gate.lookup import lookup
 from callslip.gate.refusal import Refusal
-from callslip.gate.visibility import resolve
+from callslip.gate.visibility import not_shown, resolve
 from callslip.ports.policy import Policy, Verdict
 from callslip.schema.normalise import Moment
 
@@ -62,7 +62,7 @@ def judge(case: Case, catalogue: Catalogue, policy: Policy) -> Passed | Refusal:
 def _judge(case: Case, catalogue: Catalogue, policy: Policy) -> Passed | Refusal:
     name = lookup(case.tool, (tool.name for tool in case.visible))
     if isinstance(name, Refusal):
-        return name
+        return not_shown(case.tool, catalogue) or name
     entry = resolve(name, case.visible, catalogue, case.caller)
     if isinstance(entry, Refusal):
         return entry

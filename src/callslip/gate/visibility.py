@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from callslip.core.counting import SEARCH
 from callslip.core.events.model_requested import VisibleTool
 from callslip.core.instead import FALLBACK
 from callslip.core.result import Status
+from callslip.core.routing import SELECT
 from callslip.core.undoing import REVERT
 from callslip.gate.catalogue import Catalogue, Entry
+from callslip.gate.lookup import lookup
 from callslip.gate.refusal import Refusal
 
 
@@ -37,3 +40,23 @@ def resolve(name: str, visible: Sequence[VisibleTool], catalogue: Catalogue, cal
             message=f"The tool {name!r} can't be called from a {caller}.",
         )
     return entry
+
+
+def not_shown(name: str, catalogue: Catalogue) -> Refusal | None:
+    """What is said of a tool that a model can find and was not shown; ``None``: there is none of that name.
+
+    It tells no more than any model may know: what can be found is listed to it.
+    """
+    if not catalogue.deferred:
+        return None
+    found = lookup(name, (entry.executor.spec.name for entry in catalogue.discoverable))
+    if isinstance(found, Refusal):
+        return None
+    return Refusal(
+        status=Status.NOT_FOUND,
+        code="not_shown",
+        message=f"{found} is there, but was not shown to you in this step, so nothing was executed. If you have just "
+        f"searched for it, call it in your next step. Otherwise find it first: {SEARCH} with the query "
+        f"{SELECT + found!r}.",
+        retryable=True,
+    )

@@ -86,6 +86,6 @@ class Authority(Protocol):
         """Everybody in the line, in order."""
         ...
 
-    def close(self) -> None:
-        """Give everything up."""
+    def close(self) -> Sequence[Holder]:
+        """Give everything up. Who still held something by now."""
         ...

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from callslip.core import payload
+from callslip.core.activation import Admission
 from callslip.core.media import media_type_of
 from callslip.core.result import BlobRef
 from callslip.errors import ToolFailed
@@ -22,6 +23,9 @@ class Context:
         attempt: 1 for the first dispatch.
         idempotency_key: send it with the effect, so that the service can tell a repeat (RECO-06).
         deadline: milliseconds since 1970, UTC; after it the result is no longer awaited.
+        version: which version that has which the call changes, where the tool declares a ``version`` function: as it
+            was just before the dispatch; a repeat keeps it. Send it along (``If-Match``, ``WHERE revision = ?``), so
+            that the service compares as well, and raise :class:`Conflict` where it says no.
         grace: seconds between being told to stop (``cancelled``) and being ended by force, or left behind.
     """
 
@@ -38,6 +42,8 @@ class Context:
         on_partial: Callable[[str], None],
         until: float | None = None,
         grace: float = 5.0,
+        version: str | int | None = None,
+        activate: Callable[[Sequence[str]], Admission] | None = None,
     ) -> None:
         self.session = session
         self.call_id = call_id
@@ -45,6 +51,8 @@ class Context:
         self.idempotency_key = idempotency_key
         self.deadline = deadline
         self.grace = grace
+        self.version = version
+        self._activate = activate
         self.artifacts: list[tuple[BlobRef, bytes]] = []
         self.printed = ""
         """What its process wrote to its output streams, the end of it; for the log."""
@@ -66,6 +74,12 @@ class Context:
         self._end: tuple[Any, BaseException | None] | None = None
         self._abandoned: Callable[[Any, BaseException | None], None] | None = None
         self._lock = threading.Lock()
+
+    def activate(self, tools: Sequence[str]) -> Admission:
+        """Make bound tools visible to the model from the next step of its turn on, best first, as far as there is room.
+        It holds if the call succeeds. For a tool that finds tools; to be called on the event loop.
+        """
+        return Admission() if self._activate is None else self._activate(tools)
 
     def remaining(self) -> float:
         """Seconds until the deadline; never negative. Counted from the dispatch, whatever becomes of the clock."""

@@ -10,6 +10,7 @@ import msgspec
 from callslip.core.events.tool_dispatch import Evidence
 from callslip.core.fault import Fault
 from callslip.core.tool import ToolSpec
+from callslip.core.version import Version
 from callslip.ports.context import Context
 
 
@@ -66,4 +67,15 @@ class Classifier(Protocol):
 
     def classify(self, error: BaseException) -> Fault | None:
         """What kind of failure this is; ``None``: nothing more is known of it than of any such exception."""
+        ...
+
+
+@runtime_checkable
+class Versioned(Protocol):
+    """Implemented by executors of tools that declare ``versioned``."""
+
+    async def state(self, arguments: Mapping[str, Any]) -> Version:
+        """Which version what the call would change has now, as its keeper says. Changes nothing. Raises
+        :class:`ToolFailed` when the call can't work.
+        """
         ...

@@ -31,8 +31,9 @@ class Searching(msgspec.Struct, frozen=True, kw_only=True):
     tool: str
     """The tool among ``Request.tools`` that finds more."""
     found: tuple[str, ...]
-    """Those of ``Request.tools`` that are there because a search found them, in the order in which they came. Each is
-    named by the :class:`~callslip.core.message.ResultMessage` of its search (``found``), as long as that is shown."""
+    """Those of ``Request.tools`` that this turn has found, in the order in which they came. The result of the search
+    that found one names it (``ResultMessage.found``), as long as that is shown; what was found without a search,
+    because it fits what was said, is named by none."""
     deferred: tuple[ToolView, ...]
     """What else can be found, in a fixed order."""
 

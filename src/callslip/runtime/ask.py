@@ -11,9 +11,10 @@ from callslip.core.events.approval_requested import ApprovalRequested
 from callslip.core.events.tool_dispatch import Evidence
 from callslip.core.events.wait_opened import WaitOpened
 from callslip.core.instead import Instead
+from callslip.core.version import Version
 from callslip.core.wait import WaitKind
 from callslip.gate.pipeline import Passed
-from callslip.runtime import payloads
+from callslip.runtime import payloads, versions
 from callslip.runtime.closing import closing
 from callslip.runtime.drive import Drive
 
@@ -28,12 +29,13 @@ async def ask(
     again: tuple[str, ...],
     edited: tuple[str, ...],
     instead: Instead | None = None,
+    version: Version | None = None,
 ) -> None:
     """Record the question.
 
     ``again``: why an earlier answer does not hold. ``edited``: how people have changed the arguments. It says both.
     """
-    now, parts = bound(drive, call, passed, evidence), drive.parts
+    now, parts = bound(drive, call, passed, evidence, version), drive.parts
     standing = parts.trust.standing()
     expires = parts.limits.approval_expires
     expires_at = None if expires is None else parts.clock.now() + round(expires * 1000)
@@ -51,6 +53,7 @@ async def ask(
         reason=canon.scrub(parts.redactor.clean(passed.verdict.reason)),
         schema=await payloads.store(parts.blobs, canon.canonical(passed.entry.executor.spec.input_schema)),
         evidence=evidence,
+        version=version,
         approvers=passed.verdict.approvers,
         expires_at=expires_at,
         again=again,
@@ -72,7 +75,7 @@ async def ask(
     failpoint.hit("ask.after")
 
 
-def bound(drive: Drive, call: CallState, passed: Passed, evidence: Evidence | None) -> Bound:
+def bound(drive: Drive, call: CallState, passed: Passed, evidence: Evidence | None, version: Version | None) -> Bound:
     """The call as it would be made now, as far as an approval depends on it."""
     executor = passed.entry.executor
     return Bound(
@@ -85,16 +88,23 @@ def bound(drive: Drive, call: CallState, passed: Passed, evidence: Evidence | No
         arguments_digest=canon.digest(passed.arguments.text),
         rules=passed.verdict.rules,
         evidence=evidence,
+        version=version,
     )
 
 
 def changed(
-    drive: Drive, call: CallState, passed: Passed, evidence: Evidence | None, asked: ApprovalRequested
+    drive: Drive,
+    call: CallState,
+    passed: Passed,
+    evidence: Evidence | None,
+    asked: ApprovalRequested,
+    version: Version | None,
 ) -> tuple[str, ...]:
     """Why the approval of ``asked`` does not hold for the call as it would be made now (APPR-03)."""
     return approval.changes(
         asked,
-        bound(drive, call, passed, evidence),
+        bound(drive, call, passed, evidence, version),
         edited=call.edited is not None,
         approvers=passed.verdict.approvers,
+        named=version is not None and versions.named(passed) is not None,
     )

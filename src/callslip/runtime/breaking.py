@@ -51,6 +51,23 @@ def enter(drive: Drive, call_id: str, spec: ToolSpec, arguments: Mapping[str, An
     return True
 
 
+def closed(drive: Drive, call_id: str, spec: ToolSpec, arguments: Mapping[str, Any]) -> bool:
+    """Whether the breaker of a call that is under way is closed: nobody is kept out, and this call is none that tries
+    it.
+    """
+    breakers, mine = _breakers(drive.parts, spec), drive.ways.get(call_id)
+    if breakers is None:
+        return True
+    if mine is not None and mine.trial:
+        return False
+    way = breakers.enter(breaker.key(spec.name, _target(spec, arguments)), _LOOK)
+    if isinstance(way, Barred):
+        return False
+    if way.trial:  # its time has come, but this is not the call that tries it
+        breakers.leave(way, Heard.NOTHING)
+    return not way.trial
+
+
 def ended(
     drive: Drive, call_id: str, spec: ToolSpec, arguments: Mapping[str, Any], heard: Heard
 ) -> BreakerOpened | None:

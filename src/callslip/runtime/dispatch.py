@@ -23,12 +23,13 @@ from callslip.core.events.tool_dispatch import Evidence, ToolDispatch
 from callslip.core.events.wait_closed import WaitClosed
 from callslip.core.events.wait_opened import WaitOpened
 from callslip.core.result import Effect
+from callslip.core.version import Version
 from callslip.core.wait import WaitKind
 from callslip.errors import Moved
 from callslip.gate.catalogue import Entry
 from callslip.gate.pipeline import Passed
 from callslip.gate.refusal import Refusal
-from callslip.runtime import breaking, budgeting, fallback, outcome, payloads
+from callslip.runtime import activating, breaking, budgeting, fallback, outcome, payloads, versions
 from callslip.runtime.ask import ask, changed
 from callslip.runtime.audited import must_be_audited
 from callslip.runtime.claiming import Held, claims_of, holding
@@ -51,6 +52,7 @@ async def dispatch(drive: Drive, call: CallState, stop: asyncio.Future[None]) ->
         return await _dispatch(drive, call, stop)
     finally:
         breaking.leave(drive, call.call.call_id)
+        activating.let_go(drive, call.call.call_id)
         drive.order.came(call.call.call_id)
 
 
@@ -104,16 +106,23 @@ async def _refuse(drive: Drive, call: CallState, refusal: Refusal | FunctionResp
 
 async def _asked(drive: Drive, call: CallState, asks: Asks, stop: asyncio.Future[None], judged: int) -> bool:
     """Ask a person, having looked at the target, or refuse what can't work. False: judge again."""
-    executor = asks.passed.entry.executor
-    evidence = await look(executor, asks.passed.arguments.text, stop)
+    passed = asks.passed
+    evidence = await look(passed.entry.executor, passed.arguments.text, stop)
+    version: Version | Refusal | None = None
+    if passed.entry.executor.spec.versioned and not isinstance(evidence, Refusal):
+        version = await versions.look(drive, passed, stop)
     try:
         if not isinstance(evidence, Refusal):
             evidence = budgeting.too_many_waiting(drive, call.call.call_id) or evidence
         if isinstance(evidence, Refusal):
             await _refuse(drive, call, evidence, judged)
+        elif isinstance(version, Refusal):
+            await _refuse(drive, call, version, judged)
         else:
             again, edited, instead = asks.ask.again, asks.edited, asks.instead
-            await ask(drive, call, asks.passed, evidence, judged, again=again, edited=edited, instead=instead)
+            await ask(
+                drive, call, passed, evidence, judged, again=again, edited=edited, instead=instead, version=version
+            )
     except Moved:
         return False
     finally:
@@ -135,15 +144,23 @@ async def _attempt(
     if isinstance(evidence, Refusal):
         await _refuse(drive, call, evidence, judged)
         return
+    version: Version | None = None
+    if executor.spec.versioned:
+        seen = await versions.look(drive, passed, stop)
+        if isinstance(seen, Refusal):
+            await _refuse(drive, call, seen, judged)
+            return
+        version = seen
     if cleared.permitted.approval and not await still(drive, call, cleared):
         raise Moved  # what it rested on has changed while the target was looked at: judge again
-    again = changed(drive, call, passed, evidence, asked) if asked is not None else ()
+    again = changed(drive, call, passed, evidence, asked, version) if asked is not None else ()
     if again:
-        await ask(drive, call, passed, evidence, judged, again=again, edited=call.edits, instead=cleared.instead)
+        edited, instead = call.edits, cleared.instead
+        await ask(drive, call, passed, evidence, judged, again=again, edited=edited, instead=instead, version=version)
         return
     await must_be_audited(drive.parts)
     limit = deadline(drive, executor.spec)
-    t1 = await _t1(drive, call, cleared, evidence, held, limit)
+    t1 = await _t1(drive, call, cleared, evidence, version, held, limit)
     if executor.spec.client_owned:
         failpoint.hit("dispatch.before")
         wait = WaitOpened(
@@ -209,7 +226,7 @@ async def _from_t1(
     await drive.append(*(repeated or ()), t1, judged=judged)
     failpoint.hit("dispatch.after")
     if not stop.done():
-        await take_effect(drive, entry, t1, limit, arguments, stop)
+        await take_effect(drive, entry, t1, limit, arguments, stop, repeats=repeated is not None)
     elif repeated is None:  # of a repeated call the earlier attempt may have had its effect: the next run repeats it
         await drive.append(outcome.unstarted(t1))
 
@@ -219,6 +236,7 @@ async def _t1(
     call: CallState,
     cleared: Cleared,
     evidence: Evidence | None,
+    version: Version | None,
     held: Held,
     limit: Deadline,
 ) -> ToolDispatch:
@@ -255,6 +273,7 @@ async def _t1(
         waited_ms=held.waited_ms,
         waited_for=held.waited_for,
         evidence=evidence,
+        version=version,
         instead=cleared.instead,
         changed=passed.arguments.changed,
     )

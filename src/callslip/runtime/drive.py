@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, TypeVar
 
 from callslip.core import fold
+from callslip.core.activation import Found
 from callslip.core.event import Draft, Event, Stored, draft
 from callslip.core.events.run_ended import RunEnded
 from callslip.core.state import SessionState
@@ -63,11 +64,15 @@ class Drive:
         self.rested = 0
         """Until when a pause before the model is asked again was to last that is over, whatever a clock that was set
         back says; milliseconds since 1970."""
+        self._pauses: dict[str, tuple[int, float]] = {}
+        """By call, or "" for the model: when its pause is over, by the log and by the monotonic clock."""
         self._resting: set[asyncio.Future[None]] = set()
         self.order = Order()
         """In which the calls of a step come to what they claim."""
         self.asking: set[str] = set()
         """Calls about which a person is just being asked."""
+        self.activating: dict[str, Sequence[Found]] = {}
+        """By call: tools that its search has found room for, until they stand in the log."""
         self.ways: dict[str, Pass] = {}
         """By call: its way through the breaker, until it is known how it ended."""
         self._owner = owner
@@ -141,6 +146,18 @@ class Drive:
         self.left = self.left or leave
         self.changed.set()
         self.stir()
+
+    def will_pause(self, whose: str, at: int, *, now: int) -> None:
+        """Something has just failed, and is made again at that time; both are milliseconds since 1970."""
+        self._pauses[whose] = (at, self.parts.clock.monotonic() + (at - now) / 1000)
+
+    def pause_left(self, whose: str, at: int) -> float:
+        """Seconds until that time. A pause that was decided upon in this run is not made longer by a clock that is set
+        back.
+        """
+        clock = self.parts.clock
+        left, known = (at - clock.now()) / 1000, self._pauses.get(whose)
+        return left if known is None or known[0] != at else min(left, known[1] - clock.monotonic())
 
     async def rest(self, seconds: float, over: Callable[[], bool]) -> bool:
         """Let so much time pass, or as much as it takes until ``over()``; whether all of it has passed.

@@ -6,6 +6,7 @@ A T2 that can't be committed hides the result; the crash table decides at the ne
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,18 +17,20 @@ from callslip.core.event import Event, Stored
 from callslip.core.events.attempt_failed import AttemptFailed
 from callslip.core.events.function_response import FunctionResponse
 from callslip.core.events.tool_dispatch import ToolDispatch
-from callslip.core.result import Effect
+from callslip.core.hedging import Hedged
+from callslip.core.result import Effect, Status
 from callslip.errors import CommitUnknown, LedgerUnavailable, UsageError
 from callslip.gate.catalogue import Entry
 from callslip.ports.context import Context
-from callslip.runtime import breaking, budgeting, fallback, outcome
+from callslip.runtime import activating, breaking, budgeting, fallback, outcome
 from callslip.runtime.background import started
 from callslip.runtime.deadline import Deadline
 from callslip.runtime.drive import Drive
 from callslip.runtime.execute import execute
 from callslip.runtime.failure import failure
+from callslip.runtime.hedge import Race
 from callslip.runtime.late import Late
-from callslip.runtime.live import Partial, Progress
+from callslip.runtime.live import Partial, Progress, ignore
 from callslip.runtime.secrets import revealed
 
 
@@ -38,19 +41,34 @@ async def take_effect(
     limit: Deadline,
     arguments: Mapping[str, Any],
     stop: asyncio.Future[None],
+    *,
+    repeats: bool = False,
 ) -> None:
-    """Execute and settle. From here on the call is in the world: whatever comes, it is recorded."""
+    """Execute and settle. From here on the call is in the world: whatever comes, it is recorded.
+
+    ``repeats``: an earlier attempt may have had its effect.
+    """
     spec, clock = entry.executor.spec, drive.parts.clock
-    context = context_for(drive, t1, until=limit.until)
-    late = Late(drive, t1)
     began = clock.monotonic()
     given = revealed(spec, arguments, drive.parts.secrets)
-    attempt = await execute(drive.parts, entry.executor, given, context, stop=stop, on_late=late)
+    race: Race | None = None
+    late: Late | Race
+    if spec.hedge_after_ms is None:
+        context, late = context_for(drive, t1, until=limit.until), Late(drive, t1)
+        attempt = await execute(drive.parts, entry.executor, given, context, stop=stop, on_late=late)
+        left = [context] if context.still_running else []
+    else:
+        race = late = Race(drive, entry.executor, t1, functools.partial(context_for, drive, t1, until=limit.until))
+        attempt, context = await race.run(arguments, given, stop)
+        left = race.still_running
     attempt = _cause(drive, attempt, limit)
-    if context.still_running:
-        left = drive.parts.left_behind
-        left[:] = [*(one for one in left if one.still_running), context]
-    events = await _ended(drive, entry, t1, arguments, attempt, context, round((clock.monotonic() - began) * 1000))
+    if left:
+        before = drive.parts.left_behind
+        before[:] = [*(one for one in before if one.still_running), *left]
+    took = round((clock.monotonic() - began) * 1000)
+    events = await _ended(drive, entry, t1, arguments, attempt, context, took, ended=not left, repeats=repeats)
+    if race is not None and race.hedged is not None:
+        events[-1] = _with_hedge(events[-1], race.hedged)
     failpoint.hit("settle.before")
     try:
         stored = await _record(drive, t1, events)
@@ -83,10 +101,15 @@ async def _ended(
     attempt: outcome.Attempt,
     context: Context,
     duration_ms: int,
+    *,
+    ended: bool,
+    repeats: bool,
 ) -> list[Event]:
-    """What has come of it, as it is recorded."""
+    """What has come of it, as it is recorded. ``ended``: nothing of it goes on."""
     spec = entry.executor.spec
-    failed = None if isinstance(attempt, outcome.Returned) else failure(drive, entry.executor, t1, attempt)
+    failed = None
+    if not isinstance(attempt, outcome.Returned):
+        failed = failure(drive, entry.executor, t1, attempt, repeats=repeats)
     heard = breaking.heard(attempt, failed)
     opened = breaking.ended(drive, t1.call_id, spec, arguments, heard)
     before: list[Event] = [] if opened is None else [opened]
@@ -102,14 +125,23 @@ async def _ended(
         duration_ms=duration_ms,
     )
     if isinstance(event, AttemptFailed):
-        event = msgspec.structs.replace(event, ended=not context.still_running)
+        event = msgspec.structs.replace(event, ended=ended)
     if context.printed or context.notes:
         event = outcome.with_words(drive.parts, event, context.printed, context.notes)
     if isinstance(event, FunctionResponse):
         call = drive.state.calls[t1.call_id]
         instead = await fallback.after(drive, call, t1, spec, heard, event)
-        return [*before, _counted(drive, t1, instead) if isinstance(instead, FunctionResponse) else instead]
+        if isinstance(instead, FunctionResponse):
+            instead = _counted(drive, t1, instead)
+            if t1.call_id in drive.activating and instead.status is Status.SUCCESS and instead.fallback is None:
+                instead = msgspec.structs.replace(instead, activated=activating.activated(drive, t1.call_id))
+        return [*before, instead]
     return [*before, event]
+
+
+def _with_hedge(event: Event, hedged: Hedged) -> Event:
+    assert isinstance(event, FunctionResponse | AttemptFailed)  # no job is started twice
+    return msgspec.structs.replace(event, hedged=hedged)
 
 
 def _counted(drive: Drive, t1: ToolDispatch, event: FunctionResponse) -> FunctionResponse:
@@ -136,9 +168,11 @@ async def _record(drive: Drive, t1: ToolDispatch, events: Sequence[Event]) -> Se
         )
 
 
-def context_for(drive: Drive, t1: ToolDispatch, *, until: float | None = None) -> Context:
-    """What the tool is given for this attempt, or its probe for the attempt before."""
-    watch, session, call_id = drive.parts.watch, drive.session, t1.call_id
+def context_for(drive: Drive, t1: ToolDispatch, *, until: float | None = None, shown: bool = True) -> Context:
+    """What the tool is given for this attempt, or its probe for the attempt before. ``shown``: what it shows while it
+    runs is passed on.
+    """
+    watch, session, call_id = drive.parts.watch if shown else ignore, drive.session, t1.call_id
     clean = drive.parts.redactor.clean
     return Context(
         session=session,
@@ -148,6 +182,8 @@ def context_for(drive: Drive, t1: ToolDispatch, *, until: float | None = None) -
         deadline=t1.deadline,
         until=until,
         grace=drive.parts.limits.grace,
+        version=None if t1.version is None else t1.version.value,
+        activate=functools.partial(activating.activate, drive, call_id),
         clock=drive.parts.clock,
         on_progress=lambda message, fraction: watch(
             Progress(session=session, call_id=call_id, message=clean(message), fraction=fraction)

@@ -41,10 +41,12 @@ async def execute(
     *,
     stop: asyncio.Future[None],
     on_late: OnLate,
+    lost: asyncio.Future[None] | None = None,
 ) -> Attempt:
     """The attempt's end: returned, raised, timed out, or stopped.
 
-    ``stop`` asks it to end early. What can't be ended (a thread, a coroutine that swallows its cancellation) is left
+    ``stop`` asks it to end early. ``lost``: its deadline comes now, since the other execution of the same attempt has
+    answered. What can't be ended (a thread, a coroutine that swallows its cancellation) is left
     behind, marked in ``context.still_running``, and reports to ``on_late`` when it does end.
     """
     failpoint.hit("effect.before")
@@ -55,21 +57,27 @@ async def execute(
             end = work.result()
             assert end is not None
             return end
-        return await _ended(parts, work, context, stop, on_late)
+        return await _ended(parts, work, context, stop, on_late, lost)
     finally:
         failpoint.hit("effect.after")
 
 
 async def _ended(
-    parts: Parts, work: asyncio.Future[End], context: Context, stop: asyncio.Future[None], on_late: OnLate
+    parts: Parts,
+    work: asyncio.Future[End],
+    context: Context,
+    stop: asyncio.Future[None],
+    on_late: OnLate,
+    lost: asyncio.Future[None] | None,
 ) -> Attempt:
     timer = asyncio.ensure_future(parts.clock.sleep(context.remaining()))
     try:
-        await _first(work, timer, stop)
+        await _first(work, timer, stop, *(() if lost is None else (lost,)))
         in_time = _in_time(work, context)
         if in_time is not None:
             return in_time
-        cause: TimedOut | Stopped = TimedOut() if work.done() or timer.done() else Stopped()  # latched
+        over = work.done() or timer.done() or (lost is not None and lost.done())
+        cause: TimedOut | Stopped = TimedOut() if over else Stopped()  # latched
         context.cancel()
         if isinstance(cause, Stopped):
             await _within(parts, 1, work, timer)

@@ -7,18 +7,25 @@ from callslip.core.events.tool_dispatch import ToolDispatch
 from callslip.core.fault import UNKNOWN, Fault
 from callslip.core.result import Effect
 from callslip.core.retry import Over, again_at
-from callslip.core.tool import Recovery
-from callslip.errors import ToolFailed
+from callslip.core.tool import Recovery, Risk
+from callslip.errors import Conflict, ToolFailed
 from callslip.ports.executor import Classifier, Executor
 from callslip.runtime.drive import Drive
 from callslip.runtime.outcome import Attempt, Failure, Raised, effect_of
 
 
-def failure(drive: Drive, executor: Executor, dispatch: ToolDispatch, attempt: Attempt) -> Failure:
-    """Judge an attempt of this process that has just failed; how often the call was tried is read off the log."""
+def failure(
+    drive: Drive, executor: Executor, dispatch: ToolDispatch, attempt: Attempt, *, repeats: bool = False
+) -> Failure:
+    """Judge an attempt of this process that has just failed; how often the call was tried is read off the log.
+
+    ``repeats``: an earlier attempt may have had its effect.
+    """
     now = drive.parts.clock.now()
     fault = _fault(executor, attempt, now)
     effect = effect_of(dispatch, attempt, fault)
+    if repeats and effect is Effect.NONE and _of_itself(dispatch, attempt):
+        effect = Effect.UNKNOWN
     call = drive.state.calls[dispatch.call_id]
     again: int | Over | None = None
     if _may_be_tried(dispatch, fault, effect):
@@ -32,7 +39,20 @@ def failure(drive: Drive, executor: Executor, dispatch: ToolDispatch, attempt: A
             # What may have happened can't be answered for want of time: it is left to the next run.
             left=drive.time_left() if effect is Effect.NONE else None,
         )
+        if isinstance(again, int):
+            drive.will_pause(dispatch.call_id, again, now=now)
     return Failure(fault=fault, effect=effect, again=again, tried=call.tried)
+
+
+def _of_itself(dispatch: ToolDispatch, attempt: Attempt) -> bool:
+    """Whether a repeat of what changes a version, that has done nothing, tells of itself only. If the earlier attempt
+    had its effect, the version is another one, and the repeat is refused for that very reason; and whoever looked at
+    the version now would take the call's own doing for somebody else's. A tool that knows better says so.
+    """
+    if dispatch.version is None or dispatch.risk is Risk.READ:
+        return False
+    error = attempt.error if isinstance(attempt, Raised) else None
+    return not isinstance(error, ToolFailed) or isinstance(error, Conflict) or error.transient
 
 
 def _may_be_tried(dispatch: ToolDispatch, fault: Fault, effect: Effect) -> bool:
@@ -49,6 +69,8 @@ def _fault(executor: Executor, attempt: Attempt, now: int) -> Fault:
     if not isinstance(attempt, Raised):
         return UNKNOWN
     error = attempt.error
+    if isinstance(error, Conflict):
+        return Fault(transient=False)
     if isinstance(error, ToolFailed):
         return Fault(transient=True if error.transient else None, retry_after=_seconds(error.retry_after))
     own = _own(executor, error)

@@ -61,5 +61,5 @@ async def void(drive: Drive, call: CallState) -> str | None:
     if same and canon.digest(now.passed.arguments.text) != dispatch.arguments_digest:
         return "it was dispatched with other arguments than today's gate lets through"
     asked = now.permitted.asked
-    differs = () if asked is None else changed(drive, call, now.passed, asked.evidence, asked)
+    differs = () if asked is None else changed(drive, call, now.passed, asked.evidence, asked, asked.version)
     return differs[0] if differs else None

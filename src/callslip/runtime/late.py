@@ -22,8 +22,11 @@ _tasks: set[asyncio.Task[None]] = set()
 class Late:
     """Takes what an attempt gives too late, from any thread, and records it once the call has its outcome.
 
-    It is recorded as by an outsider: by then the run may have ended.
+    It is recorded as by an outsider: by then the run may have ended. ``beaten``: the other execution of the same
+    attempt has answered.
     """
+
+    beaten = False
 
     def __init__(self, drive: Drive, t1: ToolDispatch) -> None:
         self._drive = drive
@@ -49,17 +52,17 @@ class Late:
     def _record(self) -> None:
         if self._settled and self._came is not None and not self._recorded:
             self._recorded = True
-            task = self._loop.create_task(_record(self._drive, self._t1, *self._came))
+            task = self._loop.create_task(_record(self._drive, self._t1, *self._came, self.beaten))
             _tasks.add(task)
             task.add_done_callback(_tasks.discard)
 
 
-async def _record(drive: Drive, t1: ToolDispatch, value: Any, error: BaseException | None) -> None:
+async def _record(drive: Drive, t1: ToolDispatch, value: Any, error: BaseException | None, beaten: bool) -> None:
     with contextlib.suppress(CallslipError):  # nothing rests on it: the call is settled or parked without it
-        await _append(drive, t1, value, error)
+        await _append(drive, t1, value, error, beaten)
 
 
-async def _append(drive: Drive, t1: ToolDispatch, value: Any, error: BaseException | None) -> None:
+async def _append(drive: Drive, t1: ToolDispatch, value: Any, error: BaseException | None, beaten: bool) -> None:
     parts = drive.parts
     text = parts.redactor.clean_json(canon.canonical(to_plain(value).value))
     event = LateOutcome(
@@ -69,6 +72,7 @@ async def _append(drive: Drive, t1: ToolDispatch, value: Any, error: BaseExcepti
         ok=error is None,
         result=await payloads.store(parts.blobs, text) if error is None else None,
         internal="" if error is None else parts.redactor.clean(f"{type(error).__name__}: {error}"),
+        beaten=beaten,
     )
     record = draft(event, at=parts.clock.now(), by="late", epoch=0, run="")
     for _ in range(_TRIES):

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from callslip.core import canon, payload
+from callslip.core import canon, payload, version
 from callslip.core.call import CallState
 from callslip.core.events.attempt_failed import AttemptFailed
 from callslip.core.events.function_response import FunctionResponse
@@ -22,7 +22,7 @@ from callslip.core.plain import to_plain
 from callslip.core.result import BlobRef, Effect, Status, ToolResult
 from callslip.core.retry import Over
 from callslip.core.tool import Risk
-from callslip.errors import CallslipError, ToolFailed
+from callslip.errors import CallslipError, Conflict, ToolFailed
 from callslip.gate.refusal import Refusal
 from callslip.runtime import payloads
 from callslip.runtime.parts import Parts
@@ -128,7 +128,7 @@ async def settle(
         return msgspec.structs.replace(response, duration_ms=duration_ms)
     assert failure is not None
     if failure.effect is Effect.UNKNOWN or isinstance(failure.again, int):
-        status, code, message, _ = _describe(attempt, failure.fault)
+        status, code, message, _ = _describe(dispatch, attempt, failure)
         return AttemptFailed(
             call_id=dispatch.call_id,
             attempt=dispatch.attempt,
@@ -180,7 +180,7 @@ def job_failed(parts: Parts, dispatch: ToolDispatch, error: ToolFailed) -> Funct
 def _failure(
     parts: Parts, dispatch: ToolDispatch, attempt: Attempt, failure: Failure, duration_ms: int | None
 ) -> FunctionResponse:
-    status, code, message, retryable = _describe(attempt, failure.fault)
+    status, code, message, retryable = _describe(dispatch, attempt, failure)
     return FunctionResponse(
         call_id=dispatch.call_id,
         lane="settled",
@@ -217,8 +217,13 @@ def effect_of(dispatch: ToolDispatch, attempt: Attempt, fault: Fault = UNKNOWN) 
     return Effect(fault.effect) if fault.effect in set(Effect) else Effect.UNKNOWN
 
 
-def _describe(attempt: Attempt, fault: Fault) -> tuple[Status, str, str, bool]:
+def _describe(dispatch: ToolDispatch, attempt: Attempt, failure: Failure) -> tuple[Status, str, str, bool]:
     """Status, code, message for the model, retryable."""
+    fault = failure.fault
+    if isinstance(attempt, Raised) and isinstance(attempt.error, Conflict):
+        now = attempt.error.now if version.unusable(attempt.error.now) is None else None
+        words = version.unclear if failure.effect is Effect.UNKNOWN else version.conflict_at_keeper
+        return Status.FATAL_ERROR, "version_conflict", words(dispatch.version, now), False
     if isinstance(attempt, Raised) and isinstance(attempt.error, ToolFailed):
         error = attempt.error
         retryable = bool(error.can_retry or error.transient)

@@ -10,7 +10,9 @@ import msgspec
 
 from callslip.core.budget import Budgets
 from callslip.core.claim import Claim
+from callslip.core.hedging import Allowance
 from callslip.core.retry import Retry
+from callslip.core.routing import Routing
 from callslip.core.spent import Counts
 from callslip.gate.catalogue import Catalogue
 from callslip.ports.audit import Audit
@@ -20,6 +22,7 @@ from callslip.ports.breakers import Breakers
 from callslip.ports.clock import Clock
 from callslip.ports.context import Context
 from callslip.ports.erasures import Erasures
+from callslip.ports.finder import Finder
 from callslip.ports.last_good import LastGood
 from callslip.ports.ledger import Ledger
 from callslip.ports.owners import Owners
@@ -106,6 +109,12 @@ class Parts(msgspec.Struct, kw_only=True):
     """Makes a claim comparable, as things are now."""
     capacities: Mapping[str, Capacity] = {}
     """What limited services take."""
+    routing: Routing = Routing()
+    """Which tools a model has to find."""
+    finder: Finder | None = None
+    """What finds them; ``None``: every tool is shown."""
+    inventory: str = ""
+    """What can be found, for the system prompt."""
     redactor: Redactor = msgspec.field(default_factory=Redactor)
     limits: Limits = Limits()
     budgets: Budgets | None = None
@@ -130,6 +139,8 @@ class Parts(msgspec.Struct, kw_only=True):
     """What is told of everything, afterwards; ``None``: nothing is."""
     audit_patience: float = 60.0
     """Seconds for which it may fail before nothing is dispatched any more."""
+    hedging: dict[str, Allowance] = {}
+    """By tool: how many of its calls may still be executed a second time."""
     watch: Watch = ignore
     left_behind: list[Context] = []
     """Attempts of this process of which something went on after nobody awaited it any more."""

@@ -30,11 +30,11 @@ async def pause(drive: Drive, call: CallState, until: crash.WaitUntil) -> int | 
     """
     if until.at is None:
         return await _still_running(drive, call)
-    clock, judged = drive.parts.clock, drive.state.outsider_seq
+    judged = drive.state.outsider_seq
     if _unwanted(drive, call):
         await recover.give_up(drive, call, judged, "It was not tried again, since it is not wanted any more.")
         return None
-    seconds = (until.at - clock.now()) / 1000
+    seconds = drive.pause_left(call.call.call_id, until.at)
     if seconds > drive.parts.limits.patience:
         await _wait_durably(drive, call, until)
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -17,6 +17,8 @@ from callslip.gate.refusal import Refusal
 from callslip.ports.executor import Executor
 from callslip.runtime.drive import Drive
 
+T = TypeVar("T")
+
 
 async def look(executor: Executor, arguments: bytes, stop: asyncio.Future[None]) -> Evidence | Refusal | None:
     """The evidence of a call with these arguments (canonical JSON), or why it can't work. A stop ends the looking."""
@@ -25,7 +27,7 @@ async def look(executor: Executor, arguments: bytes, stop: asyncio.Future[None])
             # Each reader of the arguments gets its own, so that what is executed is what T1 says.
             looking = executor.prepare(canon.parse(arguments))
             looks = executor.spec.recovery is Recovery.EVIDENCE  # the others have nothing to look at
-            evidence = await (_unless_stopped(looking, stop) if looks else looking)
+            evidence = await (unless_stopped(looking, stop) if looks else looking)
         _check(evidence)
     except BaseException as error:
         if Drive.cancelling():
@@ -35,8 +37,12 @@ async def look(executor: Executor, arguments: bytes, stop: asyncio.Future[None])
     return evidence
 
 
-async def _unless_stopped(look: Coroutine[Any, Any, Evidence | None], stop: asyncio.Future[None]) -> Evidence | None:
-    """Look at the target, but not on after a stop: nothing has happened yet that would have to be awaited."""
+async def unless_stopped(look: Coroutine[Any, Any, T], stop: asyncio.Future[None]) -> T:
+    """Look at the target, but not on after a stop: nothing has happened yet that would have to be awaited.
+
+    Raises:
+        ToolFailed: it was stopped.
+    """
     task = asyncio.ensure_future(look)
     try:
         await asyncio.sleep(0)
@@ -57,10 +63,21 @@ def _check(evidence: Evidence | None) -> None:
 
 def _unprepared(error: BaseException, spec: ToolSpec) -> Refusal:
     if isinstance(error, ToolFailed):
-        status = Status.NOT_FOUND if error.not_found else Status.FATAL_ERROR
-        return Refusal(status=status, code=str(error.tool_code), message=str(error), retryable=bool(error.can_retry))
+        return told_by_tool(error)
     return Refusal(
         status=Status.FATAL_ERROR,
         code="prepare_failed",
         message=f"{spec.name} could not look at its target ({type(error).__name__}). Nothing was executed.",
+    )
+
+
+def told_by_tool(error: ToolFailed) -> Refusal:
+    """What the tool says of a call that can't work, before anything has happened."""
+    retryable = bool(error.can_retry or error.transient)
+    status = Status.RETRYABLE_ERROR if retryable else Status.FATAL_ERROR
+    return Refusal(
+        status=Status.NOT_FOUND if error.not_found else status,
+        code=str(error.tool_code),
+        message=str(error),
+        retryable=retryable,
     )

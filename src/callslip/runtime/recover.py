@@ -206,6 +206,8 @@ def _as_failed(drive: Drive, call: CallState, before: AttemptFailed, failed: Att
             draw=draw,
             left=drive.time_left(),
         )
+        if isinstance(again, int):
+            drive.will_pause(call.call.call_id, again, now=now)
     return msgspec.structs.replace(
         failed,
         transient=before.transient,

@@ -151,6 +151,7 @@ async def result(
         content="\n".join(part for part in (disclosed, told, content, again, *lines) if part),
         is_error=failed,
         attachments=attached,
+        found=tuple(tool.name for tool in response.activated),
     )
 
 

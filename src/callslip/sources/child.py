@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from callslip.core.result import BlobRef, ToolResult
-from callslip.errors import ToolDefinitionError, ToolFailed, UsageError
+from callslip.core.version import unusable
+from callslip.errors import Conflict, ToolDefinitionError, ToolFailed, UsageError
 from callslip.ports.context import Context
 from callslip.sources import child_worker
 from callslip.sources.child_frames import LENGTHS, BadFrame, decode, encode, lengths
@@ -33,6 +34,9 @@ _SHOWN = 4_000
 """Bytes of each of the tool's output streams that are kept: the last ones."""
 _ASKED = 1.0
 """The most seconds between the request to end (SIGTERM) and the end (SIGKILL); less where the grace time is less."""
+
+_FIRST_LOOK, _LOOK = 0.0005, 0.01
+"""Seconds between two looks whether a process has ended."""
 
 
 class Place(NamedTuple):
@@ -238,7 +242,7 @@ class _Child:
             self._writer.close()
         process, control = self._process, self._control
         if process is not None and control is not None:
-            exited = asyncio.ensure_future(process.wait())
+            exited = asyncio.ensure_future(_exit(process))
             if not self._over and not exited.done():
                 self._tell(b"T")
                 await self._within(exited, min(self._context.grace, _ASKED))
@@ -288,6 +292,17 @@ class _Child:
             transport.close()
 
 
+async def _exit(process: asyncio.subprocess.Process) -> int:
+    """Its exit status. Its own ``wait()`` also waits for the end of the output (CPython before 3.12.4), which something
+    of the tool may hold that is only ended after this.
+    """
+    pause = _FIRST_LOOK
+    while process.returncode is None:
+        await asyncio.sleep(pause)
+        pause = min(pause * 1.5, _LOOK)
+    return process.returncode
+
+
 async def _tail(stream: asyncio.StreamReader) -> bytes:
     """The last bytes of a stream that is read to its end."""
     kept, size = b"", 0
@@ -306,6 +321,7 @@ def _told(context: Context) -> dict[str, Any]:
         "deadline": context.deadline,
         "seconds": context.remaining(),
         "grace": context.grace,
+        "version": context.version,
     }
 
 
@@ -337,6 +353,8 @@ def _error(message: dict[str, Any]) -> BaseException | None:
     failed = message.get("failed")
     if failed is not None:
         effect = failed["effect"]
+        if "now" in failed:
+            return Conflict(failed["now"] if unusable(failed["now"]) is None else None)
         return ToolFailed(
             str(failed["message"]),
             code=str(failed["code"]),

@@ -24,7 +24,8 @@ from typing import Any
 
 from callslip.core.plain import to_plain
 from callslip.core.result import ToolResult
-from callslip.errors import ToolFailed
+from callslip.core.version import unusable
+from callslip.errors import Conflict, ToolFailed
 from callslip.ports.context import Context
 from callslip.sources.child_frames import LARGEST, LENGTHS, decode, encode
 
@@ -157,6 +158,7 @@ def _context(channel: Channel, given: dict[str, Any]) -> Context:
         deadline=given["deadline"],
         until=time.monotonic() + given["seconds"],
         grace=given["grace"],
+        version=given["version"],
         clock=_Monotonic(),
         on_progress=lambda message, fraction: channel.send(kind="progress", message=str(message), fraction=fraction),
         on_partial=lambda text: channel.send(kind="partial", text=str(text)),
@@ -201,8 +203,10 @@ def _send_result(channel: Channel, context: Context, value: Any) -> None:
 def _told(error: BaseException) -> dict[str, Any]:
     text = _bounded(lambda: str(error))
     if isinstance(error, ToolFailed):
+        conflict = {"now": error.now if unusable(error.now) is None else None} if isinstance(error, Conflict) else {}
         return {
             "failed": {
+                **conflict,
                 "message": text,
                 "code": str(error.tool_code),
                 "effect": str(error.effect),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -11,15 +12,18 @@ from typing import TYPE_CHECKING, Any, overload
 import anyio
 import anyio.to_thread
 
+from callslip.core import hedging
 from callslip.core.events.tool_dispatch import Evidence
 from callslip.core.fault import Fault
 from callslip.core.tool import Recovery, Risk, ToolSpec
+from callslip.core.version import Version
 from callslip.errors import ToolDefinitionError
 from callslip.ports.background import Done, Running
 from callslip.ports.context import Context
 from callslip.ports.executor import ProbeAnswer
 from callslip.schema.explain import explain
 from callslip.schema.field_error import BindError
+from callslip.sources import versions
 
 if TYPE_CHECKING:
     from callslip.schema.derive import Derived
@@ -47,6 +51,7 @@ class Tool:
         compensate_with: Callable[..., Any] | None = None,
         classify: Classify | None = None,
         process: bool = False,
+        version: Callable[..., Any] | None = None,
     ) -> None:
         self.spec = spec
         self.version = spec.version
@@ -61,6 +66,7 @@ class Tool:
         self._cancel = cancel
         self._compensate_with = compensate_with
         self._classify = classify
+        self._asks_version = None if version is None else versions.Asks(version, spec)
         self._place = _place_of(function, spec.name) if process else None
         functools.update_wrapper(self, function, updated=())
 
@@ -86,6 +92,12 @@ class Tool:
             return None
         evidence: Evidence | None = await call(self._prepare, **arguments)
         return evidence
+
+    async def state(self, arguments: Mapping[str, Any]) -> Version:
+        asks = self._asks_version
+        if asks is None:
+            raise ToolDefinitionError(f"{self.spec.name} declares no version function.")
+        return asks.version(arguments, await call(asks.function, **asks.given(arguments)))
 
     async def run(self, arguments: Mapping[str, Any], context: Context) -> Any:
         if self._place is not None:
@@ -218,6 +230,7 @@ def tool(
     poll_after: float = 5.0,
     fallback: str | None = None,
     cached_fallback: float | None = None,
+    hedge_after: float | None = None,
     breaker: bool = True,
     target: str = "",
     compensation: str | None = None,
@@ -230,6 +243,8 @@ def tool(
     compensate_with: Callable[..., Any] | None = None,
     classify: Classify | None = None,
     process: bool = False,
+    version: Callable[..., Any] | None = None,
+    expects: str = "",
 ) -> Callable[[Callable[..., Any]], Tool]: ...
 
 
@@ -262,6 +277,14 @@ def tool(function: Callable[..., Any] | None = None, /, **declared: Any) -> Tool
     that is given then. ``target`` says what it reaches, as a template over its arguments (``{host}``), so that each is
     left alone by itself; ``breaker=False`` leaves it alone never.
 
+    A tool that only reads and has not answered after ``hedge_after`` seconds is executed a second time, beside the
+    first, and the answer that comes first counts. At most one call in ten is (J. Dean and L. A. Barroso, "The Tail at
+    Scale", 2013; throttled as gRPC does).
+
+    ``version(**arguments)`` gives the version that what the call changes has now, a text or a whole number, or ``None``
+    where there is nothing yet; it is given the arguments that it names. It stands in ``context.version``. ``expects``
+    names the argument in which the caller says which version it has seen: a call that was made for another is refused.
+
     Raises:
         ToolDefinitionError: the signature can't be described, or the declaration contradicts itself.
     """
@@ -270,7 +293,7 @@ def tool(function: Callable[..., Any] | None = None, /, **declared: Any) -> Tool
     return lambda wrapped: _build(wrapped, declared)
 
 
-_OWN = ("rules", "probe", "prepare", "digest", "poll", "cancel", "compensate_with", "classify", "process")
+_OWN = ("rules", "probe", "prepare", "digest", "poll", "cancel", "compensate_with", "classify", "process", "version")
 _SEQUENCES = (
     "tags", "callable_from", "requires", "claims", "allowed_paths", "allowed_hosts", "identity_arguments",
     "secret_arguments", "untrusted_fields",
@@ -298,9 +321,11 @@ def _build(function: Callable[..., Any], declared: dict[str, Any]) -> Tool:
         "risk": _member(Risk, declared.pop("risk", Risk.DANGEROUS)),
         "recovery": _member(Recovery, declared.pop("recovery", Recovery.NEVER)),
         "background": job,
+        "versioned": own.get("version") is not None,
         "background_timeout_ms": _milliseconds(declared.pop("background_timeout", None)),
         "poll_after_ms": round(declared.pop("poll_after", 5.0) * 1000),
         "cached_fallback_ms": _milliseconds(declared.pop("cached_fallback", None)),
+        "hedge_after_ms": _hedge_after(declared.pop("hedge_after", None)),
         "normalise": {
             place: how if isinstance(how, str) else dict(how)
             for place, how in (declared.pop("normalise", None) or {}).items()
@@ -351,8 +376,12 @@ def _check(spec: ToolSpec, own: Mapping[str, Any]) -> None:
         complaint = "compensate_with needs a compensation"
     if complaint is None and spec.cached_fallback_ms is not None:
         complaint = _cache_complaint(spec)
+    if complaint is None:
+        complaint = hedging.complaint(spec)
     if complaint is None and spec.asks_user and not spec.client_owned:
         complaint = "asks_user needs client_owned: the user answers, and nothing runs here"
+    if complaint is None and (spec.versioned or spec.expects):
+        complaint = versions.complaint(own.get("version"), spec)
     if complaint:
         raise ToolDefinitionError(f"{spec.name}: {complaint}.")
 
@@ -384,6 +413,14 @@ def _member(kind: type[Risk | Recovery], value: str) -> Any:
 
 def _milliseconds(seconds: float | None) -> int | None:
     return None if seconds is None else round(seconds * 1000)
+
+
+def _hedge_after(seconds: Any) -> int | None:
+    if seconds is None:
+        return None
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not math.isfinite(seconds):
+        raise ToolDefinitionError(f"hedge_after is a number of seconds, or None, and not {seconds!r}.")
+    return round(seconds * 1000)
 
 
 def _first(declared: Any, derived: Any) -> Any:

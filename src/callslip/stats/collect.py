@@ -33,7 +33,7 @@ async def collect(ledger: Ledger, sessions: Iterable[str] | None = None, since: 
         NotFound: one of these sessions is not there. LedgerUnavailable.
     """
     tally = Tally(since)
-    for head in await _heads(ledger, sessions):
+    for head in await heads_of(ledger, sessions):
         if since is not None and head.updated_at < since:
             continue
         tally.begin()
@@ -44,7 +44,12 @@ async def collect(ledger: Ledger, sessions: Iterable[str] | None = None, since: 
     return tally.stats()
 
 
-async def _heads(ledger: Ledger, sessions: Iterable[str] | None) -> list[Head]:
+async def heads_of(ledger: Ledger, sessions: Iterable[str] | None) -> list[Head]:
+    """All sessions, or these.
+
+    Raises:
+        NotFound: one of them is not there.
+    """
     if sessions is None:
         return list(await ledger.heads())
     found: list[Head] = []

@@ -67,6 +67,10 @@ class ToolStats(msgspec.Struct, frozen=True, kw_only=True):
     attempt_failures: tuple[Reason, ...]
     """Of attempts that ended without an answer: another one followed, or a person, or a fallback."""
     waits: tuple[Waited, ...]
+    hedged: int
+    """Of its attempts, those that were executed twice since the first execution was slow."""
+    won_by_second: int
+    """Of those, in how many the second one answered."""
     late: int
     """Outcomes that came after the call had been given up."""
     fallbacks: int

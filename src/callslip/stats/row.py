@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from callslip.core.events.model_replied import Usage
+from callslip.core.hedging import Hedged
 from callslip.core.layers import of_error
 from callslip.errors import Layer
 from callslip.stats.figures import Durations, ModelStats, Reason, ToolStats, Waited
@@ -21,14 +22,15 @@ class ToolRow:
     """Counted up by ``stats/tally``."""
 
     __slots__ = (
-        "attempt_failures", "attempts", "calls", "durations", "failed", "failures", "fallbacks", "late", "open",
-        "opened", "parked", "refused", "retries", "stood_in", "succeeded", "tool", "waits",
+        "attempt_failures", "attempts", "calls", "durations", "failed", "failures", "fallbacks", "hedged", "late",
+        "open", "opened", "parked", "refused", "retries", "stood_in", "succeeded", "tool", "waits", "won_by_second",
     )  # fmt: skip
 
     def __init__(self, tool: str) -> None:
         self.tool = tool
         self.calls = self.succeeded = self.failed = self.refused = self.open = 0
         self.attempts = self.retries = self.late = self.fallbacks = self.stood_in = self.parked = self.opened = 0
+        self.hedged = self.won_by_second = 0
         self.durations = Quantiles()
         self.failures: Reasons = Counter()
         self.attempt_failures: Reasons = Counter()
@@ -37,6 +39,12 @@ class ToolRow:
     def waited(self, kind: str, milliseconds: int) -> None:
         """Count a wait."""
         self.waits.setdefault(kind, Quantiles()).add(milliseconds)
+
+    def asked_twice(self, hedged: Hedged | None) -> None:
+        """Count an attempt that was executed twice, if it was."""
+        if hedged is not None:
+            self.hedged += 1
+            self.won_by_second += hedged.answered == "second"
 
     def figures(self) -> ToolStats:
         """As it stands."""
@@ -55,6 +63,8 @@ class ToolRow:
             failures=reasons(self.failures),
             attempt_failures=reasons(self.attempt_failures),
             waits=_waits(self.waits),
+            hedged=self.hedged,
+            won_by_second=self.won_by_second,
             late=self.late,
             fallbacks=self.fallbacks,
             stood_in=self.stood_in,

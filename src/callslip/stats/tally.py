@@ -183,6 +183,7 @@ class Tally:
             return
         if event.duration_ms is not None:
             call.running.durations.add(event.duration_ms)
+        call.running.asked_twice(event.hedged)
         count(call.running.attempt_failures, layers.of_attempt(event), event.code)
         call.failed_at = record.at if event.retry_at is not None else None
 
@@ -206,8 +207,10 @@ class Tally:
         row, layer = self._row(call), layers.of_response(event)
         row.calls += 1
         took = record.at - call.dispatched_at if call.job and event.duration_ms is None else event.duration_ms
-        if took is not None and call.running is not None:
-            call.running.durations.add(took)
+        if call.running is not None:
+            call.running.asked_twice(event.hedged)
+            if took is not None:
+                call.running.durations.add(took)
         if event.fallback is not None:
             row.fallbacks += 1
             row.failed += 1
@@ -229,6 +232,8 @@ class Tally:
                 del self._unsure[next(iter(self._unsure))]
 
     def _late(self, event: LateOutcome, record: Record) -> None:
+        if event.beaten:  # its call has an answer, and was never given up
+            return
         call = self._calls.get(event.call_id)
         row = self._unsure.get(event.call_id) if call is None else call.running
         if row is not None:

@@ -269,11 +269,17 @@ class OpenTelemetry:
         failed = self._failed(attempt.span, code, layer) if layer is not None else {}
         self._meters.tool.record(attempt.end(), attempt.attributes | failed)
 
+    def _hedged(self, run: _Run, event: AttemptFailed | FunctionResponse) -> None:
+        attempt = run.attempts.get(event.call_id)
+        if attempt is not None and event.hedged is not None:
+            attempt.span.set_attribute(names.HEDGED, event.hedged.answered)
+
     def _attempt_failed(self, run: _Run, session: str, event: AttemptFailed, record: Record) -> None:
         layer = layers.of_attempt(event)
         tool = run.last.get(event.call_id) or run.tools.get(event.call_id, _OTHER)
         about: dict[str, str] = {names.TOOL_NAME: tool, names.ERROR_TYPE: event.code, names.LAYER: layer}
         self._meters.failures.add(1, about)
+        self._hedged(run, event)
         self._end_attempt(run, event.call_id, event.effect.value, event.code, layer)
 
     def _job(self, run: _Run, session: str, event: BackgroundStarted, record: Record) -> None:
@@ -285,6 +291,7 @@ class OpenTelemetry:
         attempt = run.attempts.get(event.call_id)
         if attempt is not None:
             attempt.span.set_attributes(self._told(names.TOOL_RESULT, event.structured))
+        self._hedged(run, event)
         if event.fallback is not None and event.fallback.source != run.last.get(event.call_id):
             why = event.fallback.why  # an earlier answer: the attempt itself has failed
             self._end_attempt(run, event.call_id, "none", why, layers.of_code(why))
@@ -305,7 +312,8 @@ class OpenTelemetry:
             self._troubled = True
 
     def _late(self, run: _Run, session: str, event: LateOutcome, record: Record) -> None:
-        self._meters.late.add(1, {names.TOOL_NAME: run.tools.get(event.call_id, _OTHER)})
+        if not event.beaten:  # else its call has an answer, and was never given up
+            self._meters.late.add(1, {names.TOOL_NAME: run.tools.get(event.call_id, _OTHER)})
 
     def _wait_opened(self, run: _Run, session: str, event: WaitOpened, record: Record) -> None:
         if event.call_id is not None:

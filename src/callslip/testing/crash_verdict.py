@@ -15,6 +15,7 @@ from typing import TypeVar
 import msgspec
 
 from callslip.core import canon, fold
+from callslip.core.counting import SEARCH
 from callslip.core.event import Event, Record, Stored
 from callslip.core.events.approval_decided import ApprovalDecided
 from callslip.core.events.approval_requested import ApprovalRequested
@@ -179,6 +180,8 @@ def _answer(steps: Steps, counts: Mapping[tuple[str, int], int]) -> list[str]:
     dispatch = _last(steps, ToolDispatch)
     response = _last(steps, FunctionResponse)
     if response is None or dispatch is None or dispatch.client_owned or response.resolved is not None:
+        return []
+    if dispatch.tool == SEARCH:  # it tells nobody but its log
         return []
     mark = (dispatch.idempotency_key, dispatch.attempt)
     if response.status is Status.SUCCESS and not counts.get(mark):

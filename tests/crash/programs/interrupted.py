@@ -1,6 +1,7 @@
 """Calls a tool that does not end, in this process or in one of its own, until somebody presses Ctrl-C."""
 
 import asyncio
+import signal
 import sys
 import time
 from pathlib import Path
@@ -40,4 +41,5 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever has started the tests may have had it ignored
     asyncio.run(main())

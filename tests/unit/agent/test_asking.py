@@ -12,6 +12,7 @@ from callslip import Runtime
 from callslip.core.events.model_failed import ModelFailed
 from callslip.core.events.model_requested import ModelRequested
 from callslip.core.events.run_ended import RunEnded
+from callslip.core.events.wait_opened import WaitOpened
 from callslip.core.retry import Retry
 from callslip.core.wait import WaitKind
 from callslip.errors import ModelUnavailable
@@ -31,11 +32,11 @@ def limited(after):
 
 
 class Scene:
-    def __init__(self, server, *, draw=0.5, auto=30.0, state=None, clock=None, stream=False, **limits):
+    def __init__(self, server, *, draw=0.5, auto=30.0, state=None, clock=None, stream=False, watch=None, **limits):
         self.clock = clock or FakeClock(auto=auto)
         self.seen = []
         self.runtime = Runtime(
-            model=build_model("openai:m", base_url=server.base_url), clock=self.clock, watch=self.seen.append,
+            model=build_model("openai:m", base_url=server.base_url), clock=self.clock, watch=watch or self.seen.append,
             limits=Limits(**{"patience": 20.0, "poll": 0.01, **limits}), state=state, stream=stream,
         )  # fmt: skip
         self.runtime.parts.draw = lambda: draw
@@ -211,3 +212,17 @@ async def test_one_attempt_means_none_again():
 
 def is_failure(one):
     return isinstance(one, Recorded) and isinstance(one.record.event, ModelFailed)
+
+
+async def test_a_clock_that_is_set_back_between_a_failure_and_its_pause_makes_it_no_longer():
+    def step_back(live):
+        if isinstance(live, Recorded) and isinstance(live.record.event, ModelFailed):
+            scene.clock.step(-3600)
+
+    with ChatServer([BUSY, Says("Here.")]) as server:
+        async with Scene(server, draw=1.0, auto=1.0, watch=step_back) as scene:
+            run = await asyncio.wait_for(scene.runtime.run("Hello.", session="s"), 10)
+            assert not await scene.events(WaitOpened), "an hour's wait"
+            assert scene.clock.monotonic() == 1
+        assert len(server.requests) == 2
+    assert (run.status, run.text) == ("finished", "Here.")

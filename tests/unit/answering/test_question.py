@@ -10,6 +10,7 @@ from callslip.answering.decision import SchemaFaults, decision
 from callslip.answering.question import Question, check, question
 from callslip.core import canon
 from callslip.core.events.tool_dispatch import Evidence
+from callslip.core.version import Version
 from callslip.errors import LogBroken, NotFound, UsageError, WaitConflict
 
 pytestmark = pytest.mark.requirement("APPR-08")
@@ -33,7 +34,7 @@ class TestChecked:
             {"arguments": {"amount": 1, "to": "shop"}}, {"session": "t"}, {"tool": "get"}, {"tool_version": "0"},
             {"executor": "python:evil:pay"}, {"requester": "eve"}, {"rules": ()}, {"rules": ("risk.read",)},
             {"call_id": "call_x"}, {"shown": "0" * 64}, {"binding": "0" * 64}, {"arguments_digest": "0" * 64},
-            {"evidence": Evidence(target="file:x", before="", after="1")},
+            {"evidence": Evidence(target="file:x", before="", after="1")}, {"version": Version(of="x", value=1)},
         ],
         ids=lambda change: next(iter(change)),
     )  # fmt: skip

@@ -3,6 +3,7 @@
 from typing import get_args
 
 import msgspec
+import pytest
 
 from callslip.audit import telling
 from callslip.audit.story import begin
@@ -19,9 +20,11 @@ from callslip.core.events.session_started import SessionStarted, WorkspaceIdenti
 from callslip.core.events.stop_requested import StopRequested
 from callslip.core.events.wait_closed import WaitClosed
 from callslip.core.events.wait_opened import WaitOpened
+from callslip.core.hedging import Hedged
 from callslip.core.payload import by_reference, inline
 from callslip.core.principal import Proof
 from callslip.core.result import BlobRef, Status
+from callslip.core.version import Version
 from callslip.core.wait import WaitKind
 from callslip.testing.log_builder import LogBuilder
 
@@ -93,6 +96,16 @@ def test_an_approval_from_its_question_to_the_dispatch():
     )  # fmt: skip
     assert (answer.actor, answer.uid, answer.key, answer.on_behalf_of) == ("anna", 1001, "k" * 64, "boss")
     assert (t1.approval, t1.approved_by) == ("appr_1", ("anna",))
+
+
+@pytest.mark.requirement("PARA-02")
+def test_the_version_a_call_is_made_for():
+    version = Version(of="ticket:7", value=3)
+    log = LogBuilder().user().step("set").ask(tool="set", reason="a write", version=version, again=("it moved",))
+    log.decide().dispatch(tool="set", approval="appr_0", version=version)
+    question, _, t1 = entries(log)[-3:]
+    assert question.said == "a write; changes version 3 of ticket:7; it moved"
+    assert t1.said == "changes version 3 of ticket:7"
 
 
 def test_two_who_must_approve_are_both_named_and_a_new_question_forgets_them():
@@ -251,3 +264,12 @@ def test_a_protected_record_gives_away_nothing_to_guess_by():
     entry = tell(story, msgspec.structs.replace(stored, record=bare)).entry
     assert entry.protected
     assert (entry.output, entry.output_size) == ("", None)
+
+
+def test_a_read_that_was_asked_twice_says_which_execution_answered():
+    def decision(**hedged):
+        log = LogBuilder().user().step("find").dispatch(risk="read").settle(hedged=Hedged(after_ms=200, **hedged))
+        return last(log).decision
+
+    assert decision(answered="second") == "asked twice, the second answered"
+    assert decision(answered="neither", failed="timeout") == ""

@@ -11,7 +11,7 @@ import pytest
 from callslip.breakers.shared import HANDED_IN, LOOKED_AT, SharedBreakers
 from callslip.core.breaker import BreakerRules, Heard
 from callslip.errors import LedgerUnavailable
-from callslip.ledgers.owner_lock import OwnerLocks
+from callslip.ledgers.owner_lock import OwnerLocks, boot_id
 from callslip.machine_file import of_boot
 from callslip.ports.breakers import Barred, Pass
 
@@ -52,8 +52,7 @@ def opened(tmp_path, time):
 def file(tmp_path, opened):
     """The file itself, as somebody else has it open."""
     opened().seen()
-    owners = OwnerLocks(tmp_path)
-    connection = sqlite3.connect(of_boot(tmp_path / "breakers.db", owners.me().boot), isolation_level=None)
+    connection = sqlite3.connect(of_boot(tmp_path / "breakers.db", boot_id()), isolation_level=None)
     yield connection
     connection.close()
 
@@ -255,8 +254,7 @@ class TestABusyFile:
 
 class TestAFileThatCantBeUsed:
     def test_each_process_goes_on_by_itself_and_says_so_once(self, opened, tmp_path, caplog):
-        boot = OwnerLocks(tmp_path).me().boot
-        of_boot(tmp_path / "breakers.db", boot).write_bytes(b"this is no database" * 1000)
+        of_boot(tmp_path / "breakers.db", boot_id()).write_bytes(b"this is no database" * 1000)
         breakers = opened()
         with caplog.at_level(logging.WARNING):
             fail(breakers)

@@ -27,6 +27,7 @@ from callslip.core.instead import Fallback, Instead
 from callslip.core.payload import inline
 from callslip.core.principal import Proof
 from callslip.core.result import Effect, Status
+from callslip.core.version import Version
 from callslip.core.wait import WaitKind
 from callslip.runtime.live import Recorded
 
@@ -181,6 +182,18 @@ ASKED = ApprovalRequested(
 def decided(word="approved", *, principal="bob", signature="", behalf="", **more):
     proof = Proof(principal=principal, signature=signature, on_behalf_of=behalf)
     return ApprovalDecided(call_id="c", approval_id="appr_1", binding="b", decision=word, proof=proof, **more)
+
+
+@pytest.mark.requirement("PARA-02")
+def test_the_version_that_is_asked_about_and_changed():
+    version, new = Version(of="ticket:7", value=3), Version(of="ticket:8")
+    asks, again, t1 = tell(
+        msgspec.structs.replace(ASKED, version=version), msgspec.structs.replace(ASKED, version=new),
+        msgspec.structs.replace(dispatch(), version=version),
+    )  # fmt: skip
+    assert asks.detail.endswith("tool.pay, changes version 3 of ticket:7")
+    assert again.detail.endswith("tool.pay, changes ticket:8, which is not there yet")
+    assert "changes version 3 of ticket:7, rules risk.write" in t1.detail
 
 
 @pytest.mark.requirement("APPR-07")

@@ -62,7 +62,7 @@ def test_hidden_deferred_and_nothing_to_say(project):
         "rt = Runtime(tools=[inner, rare, list_invoices])\nempty = Runtime()\n",
     )
     seen = {one["name"]: one["visibility"] for one in project.json("tools", "--app", "own.py:rt")["tools"]}
-    assert seen == {"inner": "hidden", "rare": "deferred", "list_invoices": "shown"}
+    assert seen == {"inner": "hidden", "rare": "deferred", "list_invoices": "shown", "tool_search": "shown"}
     assert "Nothing to say against 1 tool." in project("tools", "--lint", "--app", "own.py:rt").stdout
     assert "No tools are bound" in project("tools", "--app", "own.py:empty").stdout
     assert "(no description)" in project("tools", "inner", "--app", "own.py:rt").stdout

@@ -10,6 +10,7 @@ from callslip.core.events.run_ended import RunEnded
 from callslip.core.events.run_started import RunStarted
 from callslip.core.events.tool_dispatch import Evidence
 from callslip.core.result import Effect, Status
+from callslip.core.version import Version
 from callslip.errors import LogBroken
 from callslip.testing.log_builder import LogBuilder
 
@@ -265,6 +266,10 @@ class TestFailClosed:
                 lambda: one_call().dispatch(recovery="idempotent").fail()
                 .dispatch(recovery="idempotent", idempotency_key="other"), 9, id="another-key",
             ),
+            pytest.param(
+                lambda: one_call().dispatch(recovery="idempotent", version=Version(of="it", value=1)).fail()
+                .dispatch(recovery="idempotent", version=Version(of="it", value=2)), 9, id="another-version",
+            ),
             pytest.param(lambda: one_call().dispatch(attempt=3), 7, id="attempt-out-of-order"),
             pytest.param(lambda: one_call().settle(status=Status.PENDING_APPROVAL), 7, id="pending-is-no-event"),
         ],
@@ -274,6 +279,14 @@ class TestFailClosed:
             log().state()
         assert broken.value.seq == seq
         assert f"Event {seq} " in str(broken.value)
+
+    @pytest.mark.requirement("PARA-02")
+    def test_what_has_not_happened_may_be_dispatched_for_another_version(self):
+        one, two = (Version(of="it", value=number) for number in (1, 2))
+        one_call().dispatch(version=one).fail(effect="none").dispatch(version=two).state()
+        one_call().dispatch(recovery="idempotent", version=one).fail().dispatch(
+            recovery="idempotent", version=one
+        ).state()
 
     def test_concluded_dispatches_may_be_refused(self):
         one_call().dispatch().fail(effect="none").refuse().state()

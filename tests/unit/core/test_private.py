@@ -13,6 +13,7 @@ from callslip.core.events.function_response import FunctionResponse
 from callslip.core.events.tool_dispatch import Evidence
 from callslip.core.payload import Payload
 from callslip.core.result import Effect, FieldError, Status
+from callslip.core.version import Version
 from callslip.testing.log_builder import LogBuilder
 
 pytestmark = pytest.mark.requirement("LEDG-08")
@@ -26,7 +27,7 @@ IN_CLEAR = {
     },
     "run_ended": {"status", "reason", "code", "limit"},
     "user_message": {"steer", "author"},
-    "model_requested": {"step", "turn", "model", "visible", "consumed"},
+    "model_requested": {"step", "turn", "model", "visible", "consumed", "preselected"},
     "model_replied": {"step", "finish", "calls", "usage", "reply_model", "duration_ms", "kept"},
     "function_call": {
         "call_id", "step", "position", "tool", "arguments", "provider_call_id", "parent", "hidden", "undoes",
@@ -38,13 +39,16 @@ IN_CLEAR = {
     },
     "model_failed": {"step", "attempt", "model", "code", "retry_at"},
     "attempt_failed": {
-        "call_id", "attempt", "nonce", "effect", "code", "ended", "transient", "retry_at", "last", "layer", "status", "duration_ms", "instead"},
+        "call_id", "attempt", "nonce", "effect", "code", "ended", "transient", "retry_at", "last", "layer", "status", "duration_ms", "instead",
+        "hedged",
+    },
     "function_response": {
         "call_id", "lane", "status", "effect", "error_code", "rules", "retryable", "structured", "shown", "evidence",
         "truncated", "attempt", "nonce", "resolved", "duration_ms", "from_user", "proof", "fallback", "layer", "repeated",
+        "hedged", "activated",
     },
     "breaker_opened": {"call_id", "tool", "reason", "until"},
-    "late_outcome": {"call_id", "attempt", "nonce", "ok", "result"},
+    "late_outcome": {"call_id", "attempt", "nonce", "ok", "result", "beaten"},
     # A person's words on the record are for the record.
     "approval_requested": {
         "call_id", "approval_id", "tool", "tool_version", "executor", "arguments", "requester", "rules", "reason",
@@ -96,12 +100,15 @@ def test_digests_become_tags():
         LogBuilder()
         .user()
         .step("t")
-        .dispatch(claims=("file:diary.txt",), evidence=Evidence(target="t", before="b", after="a"))
-    )
+        .dispatch(
+            claims=("file:diary.txt",), evidence=Evidence(target="t", before="b", after="a"),
+            version=Version(of="file:diary.txt", value=0),
+        )
+    )  # fmt: skip
     dispatch = log.records[-1].record.event
     bare, parts = private.split(dispatch, lambda text: f"tag of {text}")
     assert bare.arguments_digest == f"tag of {dispatch.arguments_digest}"
-    assert (bare.claims, bare.evidence) == ((), None)
+    assert (bare.claims, bare.evidence, bare.version) == ((), None, None)
     assert private.join(bare, parts) == dispatch
 
 

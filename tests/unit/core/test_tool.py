@@ -22,7 +22,7 @@ class TestDeclaration:
             "risk", "timeout_ms", "quiet_ms", "local_effect", "recovery", "callable_from", "requires", "claims",
             "allowed_paths", "allowed_hosts", "identity_arguments", "secret_arguments", "untrusted_fields", "sandbox", "deferred",
             "client_owned", "asks_user", "background", "background_timeout_ms", "poll_after_ms", "fallback",
-            "compensation", "normalise", "cached_fallback_ms", "breaker", "target",
+            "compensation", "normalise", "cached_fallback_ms", "hedge_after_ms", "breaker", "target", "versioned", "expects",
         }  # fmt: skip
 
 
@@ -36,7 +36,7 @@ class TestVersion:
             {"quiet_ms": 1}, {"local_effect": True}, {"callable_from": ("model", "program")}, {"requires": ("x",)},
             {"claims": ("file:{path}",)}, {"allowed_paths": ("a",)}, {"allowed_hosts": ("h",)}, {"secret_arguments": ("token",)}, {"client_owned": True},
             {"asks_user": True}, {"background": True}, {"normalise": {"day": "relative_date"}},
-            {"identity_arguments": ("to",)}, {"untrusted_fields": ()}, {"sandbox": "process"}, {"name": "find_orders"},
+            {"versioned": True}, {"identity_arguments": ("to",)}, {"untrusted_fields": ()}, {"sandbox": "process"}, {"name": "find_orders"},
         ],
         ids=lambda change: next(iter(change)),
     )  # fmt: skip

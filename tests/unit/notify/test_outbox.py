@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 import stat
@@ -29,6 +30,11 @@ def outbox(path):
     made.know({"a": "1", "b": "1"}, [], now=NOW)
     yield made
     made.close()
+
+
+def rows_of(path, select):
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        return connection.execute(select).fetchall()
 
 
 def queue(outbox, *ids, place="a", now=NOW):
@@ -129,7 +135,7 @@ def test_what_was_told_or_given_up_keeps_no_text(path, outbox):
     queue(outbox, "told", "lost", place="b")
     outbox.delivered("b", outbox.due("b", now=NOW).no, now=NOW)
     fail(outbox, now=NOW + GIVE_UP, place="b")
-    rows = sqlite3.connect(path).execute("select state, body from notice order by no").fetchall()
+    rows = rows_of(path, "select state, body from notice order by no")
     assert rows == [("delivered", b""), ("given_up", b"")]
 
 
@@ -138,7 +144,7 @@ def test_what_was_told_is_forgotten_after_two_days(path, outbox):
     outbox.delivered("a", outbox.due("a", now=NOW).no, now=NOW)
     queue(outbox, "n2", now=NOW + 2 * GIVE_UP + 1)
     outbox.delivered("a", outbox.due("a", now=NOW + 2 * GIVE_UP + 1).no, now=NOW + 2 * GIVE_UP + 1)
-    assert sqlite3.connect(path).execute("select id from notice").fetchall() == [("n2",)]
+    assert rows_of(path, "select id from notice") == [("n2",)]
 
 
 class TestEndpoints:

@@ -16,11 +16,13 @@ from callslip.core.events.function_response import FunctionResponse
 from callslip.core.events.model_requested import ModelRequested
 from callslip.core.events.tool_dispatch import ToolDispatch
 from callslip.core.events.wait_closed import WaitClosed
+from callslip.core.events.wait_opened import WaitOpened
 from callslip.core.fault import Fault, one_request
 from callslip.core.result import Effect, Status
 from callslip.core.retry import Retry
 from callslip.core.wait import WaitKind
 from callslip.providers.scripted import Scripted, calling
+from callslip.runtime.live import Recorded, ignore
 from callslip.runtime.parts import Limits
 from callslip.testing.clock import FakeClock
 
@@ -42,11 +44,12 @@ def made(service, **declared):
 
 
 class Scene:
-    def __init__(self, *tools, draw=0.5, auto=60.0, **limits):
+    def __init__(self, *tools, draw=0.5, auto=60.0, watch=ignore, **limits):
         self.clock = FakeClock(auto=auto)
         self.runtime = Runtime(
-            tools=tools, clock=self.clock, limits=Limits(**{"patience": 30.0, "poll": 0.01, **limits})
-        )
+            tools=tools, clock=self.clock, watch=watch,
+            limits=Limits(**{"patience": 30.0, "poll": 0.01, **limits}),
+        )  # fmt: skip
         self.runtime.parts.draw = lambda: draw
 
     async def __aenter__(self):
@@ -399,6 +402,47 @@ class TestWhileItPauses:
                 scene.clock.step(-3600)
                 scene.clock.advance(1)
                 assert (await asyncio.wait_for(task, 10)).results[0].ok
+
+
+async def test_a_clock_that_is_set_back_between_a_failure_and_its_pause_makes_it_no_longer():
+    def step_back(live):
+        if isinstance(live, Recorded) and isinstance(live.record.event, AttemptFailed):
+            scene.clock.step(-3600)  # before the call is looked at again
+
+    with Service(503) as service:
+        async with Scene(made(service), draw=1.0, auto=0.0, watch=step_back) as scene:
+            task = asyncio.create_task(scene.call())
+            while (scene.clock.until_next() or 99) > 1:
+                await asyncio.sleep(0.005)
+            assert not await scene.events(WaitOpened), "an hour's wait"
+            scene.clock.advance(0.99)
+            for _ in range(50):
+                await asyncio.sleep(0)
+            assert not task.done(), "nor shorter"
+            scene.clock.advance(0.02)
+            assert (await asyncio.wait_for(task, 10)).ok
+    assert len(service.requests) == 2
+
+
+async def test_a_clock_that_is_set_back_before_a_probes_pause_makes_it_no_longer():
+    def step_back(live):
+        event = live.record.event if isinstance(live, Recorded) else None
+        if isinstance(event, AttemptFailed) and event.code == "did_not_happen":
+            scene.clock.step(-3600)
+
+    tried = []
+
+    @tool(risk="write", recovery="probe", quiet=0, probe=lambda context: None)
+    async def pay() -> str:
+        """Pay."""
+        tried.append(1)
+        if len(tried) == 1:
+            raise ConnectionResetError
+        return "paid"
+
+    async with Scene(pay, draw=1.0, auto=1.0, watch=step_back) as scene:
+        assert (await asyncio.wait_for(scene.call("pay"), 10)).ok
+        assert not await scene.events(WaitOpened)
 
 
 async def test_a_probe_that_finds_nothing_leaves_the_rule_in_force():

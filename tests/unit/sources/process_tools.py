@@ -13,7 +13,7 @@ import threading
 import time
 from pathlib import Path
 
-from callslip import Context, ToolFailed, ToolResult, tool
+from callslip import Conflict, Context, ToolFailed, ToolResult, tool
 
 
 @tool(risk="read", process=True)
@@ -184,6 +184,16 @@ def kill_supervisor(folder: str) -> str:
     return ""
 
 
+@tool(risk="write", process=True, timeout=3600)
+def kill_supervisor_when_told(folder: str) -> str:
+    """Start a daemon, and kill whoever would end it as soon as asked to end."""
+    signal.signal(signal.SIGTERM, lambda *_: os.kill(os.getppid(), signal.SIGKILL))
+    _daemon(folder)
+    _note(folder, "begun", str(os.getpid()))
+    while True:
+        time.sleep(3600)
+
+
 @tool(risk="read", process=True)
 def leave_thread() -> str:
     """Leave a thread that never ends."""
@@ -230,3 +240,11 @@ def plain(a: int) -> int:
 
 
 plain_tool = tool(risk="read", process=True)(plain)
+
+
+@tool(risk="write", process=True, claims=["it"], version=lambda: "v1")
+def change(now: str, context: Context) -> str:
+    """Change what has a version, unless it has another one now."""
+    if now != context.version:
+        raise Conflict(now)
+    return f"changed {context.version}"

@@ -113,6 +113,14 @@ class TestFailures:
         assert (outcome.status, outcome.error_code, outcome.effect) == (Status.NOT_FOUND, "no_such", Effect.DONE)
         assert (outcome.error_message, outcome.retryable) == ("Not there.", True)
 
+    @pytest.mark.requirement("PARA-02")
+    async def test_a_version_goes_in_and_a_conflict_comes_out(self):
+        outcome, _ = await one(process_tools.change, now="v1")
+        assert outcome.result.structured == "changed v1"
+        outcome, _ = await one(process_tools.change, now="v2")
+        assert (outcome.error_code, outcome.effect) == ("version_conflict", Effect.NONE)
+        assert outcome.error_message.startswith("it has version v2 now, and this call was made for version v1. ")
+
     @pytest.mark.parametrize(
         ("kind", "name", "base"),
         [
@@ -293,6 +301,15 @@ class TestEnds:
             batch = await runtime.dispatch(step, session="s", step="1")
         assert batch.results[0].error_code == "parked"
         assert gone(int((tmp_path / "daemon").read_text()))
+
+    async def test_even_when_its_supervisor_is_killed_while_it_is_waited_for(self, tmp_path):
+        """The daemon holds the tool's output: the end of the process is seen all the same."""
+        async with Stage(process_tools.kill_supervisor_when_told, tmp_path) as stage:
+            daemon = int(await there(tmp_path / "daemon"))
+            stage.clock.advance(LONG)
+            outcome = await stage.outcome()
+            assert gone(daemon)
+        assert outcome.error_code == "parked"
 
     async def test_with_a_thread_that_it_left(self):
         assert (await one(process_tools.leave_thread))[0].result.structured == "done"

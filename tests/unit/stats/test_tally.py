@@ -12,6 +12,7 @@ from callslip.core.events.model_replied import ModelReplied, Usage
 from callslip.core.events.model_requested import ModelRequested
 from callslip.core.events.run_ended import RunEnded
 from callslip.core.events.wait_opened import WaitOpened
+from callslip.core.hedging import Hedged
 from callslip.core.instead import Fallback, Instead
 from callslip.core.result import Effect, Status
 from callslip.core.wait import WaitKind
@@ -35,9 +36,10 @@ class Log(LogBuilder):
         self.now += milliseconds
         return self
 
-    def late(self, position=0):
+    def late(self, position=0, **changes):
         t1 = self._dispatches[position]
-        return self.add(LateOutcome(call_id=t1.call_id, attempt=t1.attempt, nonce=t1.nonce, ok=True), outsider=True)
+        event = LateOutcome(call_id=t1.call_id, attempt=t1.attempt, nonce=t1.nonce, ok=True, **changes)
+        return self.add(event, outsider=True)
 
     def replied(self, finish="stop", model="openai:m", took=None, **usage):
         self.add(ModelRequested(step="1.1", turn=1, model=model))
@@ -112,6 +114,23 @@ def test_an_outcome_that_came_late_counts_as_late_and_never_as_a_success():
     log = Log().step("find").dispatch(risk="read").settle(status=Status.TIMEOUT, error_code="timeout", duration_ms=9)
     found = one(log.late())
     assert (found.late, found.succeeded, found.failed) == (1, 0, 1)
+
+
+def test_attempts_that_were_executed_twice_are_counted_with_who_answered():
+    log = Log().step("find", "find", "find", "find")
+    log.dispatch(0).settle(0, hedged=Hedged(after_ms=200, answered="second"))
+    log.dispatch(1).settle(1, hedged=Hedged(after_ms=200, answered="first"))
+    log.dispatch(2).settle(2)
+    neither = Hedged(after_ms=200, answered="neither", failed="timeout")
+    log.dispatch(3, risk="read").fail(3, effect=Effect.NONE, hedged=neither, retry_at=5)
+    log.dispatch(3, risk="read").settle(3)
+    found = one(log)
+    assert (found.attempts, found.hedged, found.won_by_second) == (5, 3, 1)
+
+
+def test_what_the_beaten_one_gives_is_not_late():
+    log = Log().step("find", "find").dispatch(0).settle(0, hedged=Hedged(after_ms=200, answered="second"))
+    assert one(log.late(beaten=True)).late == 0
 
 
 def test_a_call_that_is_parked_is_counted_once_however_often_that_is_said():

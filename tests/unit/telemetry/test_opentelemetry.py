@@ -12,12 +12,14 @@ import pytest
 from opentelemetry import trace
 from opentelemetry.trace import SpanKind, StatusCode
 
-from callslip import Runtime, ToolFailed, tool
+from callslip import Context, Runtime, ToolFailed, tool
 from callslip.core.breaker import BreakerRules
+from callslip.core.events.late_outcome import LateOutcome
 from callslip.errors import EmptyReply, ModelUnavailable
 from callslip.ports.model import Proposal
 from callslip.providers.scripted import Scripted, calling, saying
 from callslip.runtime.parts import Data
+from callslip.testing.clock import FakeClock
 
 pytestmark = [pytest.mark.anyio, pytest.mark.requirement("OBSV-02")]
 
@@ -202,6 +204,41 @@ async def test_each_attempt_is_a_span_and_a_retry_is_counted(collector):
     assert collector.points("callslip.tool.retries") == {frozenset({"flaky"}): 2}
     assert collector.points("callslip.tool.attempt.failures") == {frozenset({"flaky", "unavailable", "network"}): 2}
     assert collector.points("callslip.tool.calls") == {frozenset({"flaky", "success"}): 1}
+
+
+async def test_an_attempt_that_is_executed_twice_is_one_span_that_says_who_answered(collector):
+    runs, go = [], asyncio.Event()
+
+    @tool(risk="read", timeout=10, hedge_after=0.2)
+    async def look() -> str:
+        """Slow the first time, and deaf."""
+        runs.append(trace.get_current_span())
+        if len(runs) == 1:
+            while not go.is_set():
+                try:
+                    await go.wait()
+                except asyncio.CancelledError:
+                    continue
+        return "here"
+
+    @tool(risk="read", timeout=10, hedge_after=0.2)
+    async def never(context: Context) -> str:
+        """It never answers."""
+        await context.sleep(1)
+        raise ToolFailed("No.", code="no")
+
+    clock = FakeClock(auto=5)
+    async with runtime(collector, look, never, clock=clock) as rt:
+        await rt.dispatch([Proposal(tool="look", arguments={})], session="s", step="1")
+        go.set()
+        while not any(isinstance(one.record.event, LateOutcome) for one in await rt.parts.ledger.read("s")):
+            await asyncio.sleep(0.001)
+        await rt.dispatch([Proposal(tool="never", arguments={})], session="s", step="2")
+    span = collector.one("execute_tool look")
+    assert span.attributes["callslip.hedged"] == "second"
+    assert {one.get_span_context().span_id for one in runs} == {span.context.span_id}, "both lie beneath it"
+    assert collector.one("execute_tool never").attributes["callslip.hedged"] == "neither"
+    assert collector.points("callslip.tool.late") == {}, "what was beaten is not late: its call has an answer"
 
 
 async def test_a_breaker_is_seen_to_open_and_the_gauge_says_so(collector):

@@ -55,7 +55,7 @@ def test_a_hundred_megabytes_are_read_in_little_memory(use, root: Path):
         big.seek(0, os.SEEK_END)
         big.write(b"\nlast\n")
     tracemalloc.start()
-    started = time.monotonic()
+    started = time.process_time()
     try:
         result = use("read_file", path="big", limit=1)
         assert use("read_file", path="big", offset=3)["text"] == "last\n"
@@ -64,7 +64,7 @@ def test_a_hundred_megabytes_are_read_in_little_memory(use, root: Path):
         tracemalloc.stop()
     assert (result["text"], result["lines_total"]) == ("first\n", 4)
     assert peak < 8 * 1024 * 1024
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 5
 
 
 def test_beyond_the_scan_the_total_is_unknown(use, refused, root: Path, monkeypatch: pytest.MonkeyPatch):

@@ -103,7 +103,7 @@ def test_only_regular_files_and_never_a_wait(root: Path):
                 with pytest.raises(ToolFailed, match=kind) as caught:
                     held.open_file(name, flags)
                 assert caught.value.tool_code == "not_a_file"
-        assert time.monotonic() - started < 1
+        assert time.monotonic() - started < 30  # one that waits for somebody at the other end waits for ever
     with pytest.raises(ToolFailed, match="a device"):
         Root("/dev").open_file("null")
 

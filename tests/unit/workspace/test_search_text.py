@@ -75,9 +75,9 @@ def test_a_bad_pattern_is_answered_with_the_reason(refused, pattern: str, reason
 
 def test_a_nasty_pattern_takes_linear_time(use, root: Path):
     (root / "f").write_text("a" * 100_000 + "\n")
-    started = time.monotonic()
+    started = time.process_time()
     assert use("search_text", pattern="(a+)+(a*)*$b")["matches"] == []
-    assert time.monotonic() - started < 2
+    assert time.process_time() - started < 2
 
 
 def test_a_long_line_is_shown_around_the_match(use, root: Path):

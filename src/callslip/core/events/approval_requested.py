@@ -7,6 +7,7 @@ import msgspec
 from callslip.core.events.tool_dispatch import Evidence
 from callslip.core.instead import Instead
 from callslip.core.payload import Payload
+from callslip.core.version import Version
 
 
 class ApprovalRequested(
@@ -36,6 +37,8 @@ class ApprovalRequested(
     schema: Payload
     evidence: Evidence | None = None
     """Target and its state, as seen before the question."""
+    version: Version | None = None
+    """Of what its tool says has one: the version that was seen before the question."""
     approvers: int = 1
     """How many different people must approve; with more than one, none of them the requester."""
     expires_at: int | None = None

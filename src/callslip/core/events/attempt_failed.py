@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from callslip.core.hedging import Hedged
 from callslip.core.instead import Instead
 from callslip.core.result import Effect, Status
 
@@ -35,3 +36,5 @@ class AttemptFailed(msgspec.Struct, frozen=True, kw_only=True, tag="attempt_fail
     """How long it took to fail, as the process that made it saw it."""
     instead: Instead | None = None
     """The tool is given up, and this one is to answer in its place."""
+    hedged: Hedged | None = None
+    """It was executed twice at once, and failed both times; how is told of whichever failed first."""

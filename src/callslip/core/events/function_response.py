@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from callslip.core.events.model_requested import VisibleTool
+from callslip.core.hedging import Hedged
 from callslip.core.instead import Fallback
 from callslip.core.payload import Payload
 from callslip.core.principal import Proof
@@ -46,8 +48,12 @@ class FunctionResponse(
     """Where it failed, if ``error_code`` alone does not tell (``core/layers``): ``network``."""
     fallback: Fallback | None = None
     """Not the tool that was called has answered, or not now. A refused call may be answered so, too."""
+    hedged: Hedged | None = None
+    """The attempt was executed twice at once."""
     repeated: int = 0
     """How often the same call has given the same result in its turn, where that is worth saying."""
+    activated: tuple[VisibleTool, ...] = ()
+    """Of a tool search: what it found and made visible from the next step of the turn on, best first."""
     from_user: bool = False
     """The result is the user's own words: their answer to a question."""
     proof: Proof | None = None

@@ -16,3 +16,5 @@ class LateOutcome(msgspec.Struct, frozen=True, kw_only=True, tag="late_outcome",
     ok: bool
     result: Payload | None = None
     internal: str = ""
+    beaten: bool = False
+    """The attempt was executed twice, and the other execution had answered before."""

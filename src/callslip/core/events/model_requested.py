@@ -22,3 +22,5 @@ class ModelRequested(msgspec.Struct, frozen=True, kw_only=True, tag="model_reque
     """The step's visible set, for ever; ``None``: the same as the step before."""
     consumed: tuple[int, ...] = ()
     """Positions of the user messages that this request was the first to show."""
+    preselected: tuple[str, ...] = ()
+    """Those of ``visible`` that were made so for this request because they fit what was said, best first."""

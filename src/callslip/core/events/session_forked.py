@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from callslip.core.events.model_requested import VisibleTool
+
 
 class SessionForked(msgspec.Struct, frozen=True, kw_only=True, tag="session_forked", tag_field="type"):
     """Its conversation begins with what the parent's held at that record; calls, waits, approvals and grants stay the
@@ -15,3 +17,5 @@ class SessionForked(msgspec.Struct, frozen=True, kw_only=True, tag="session_fork
     """Position of the parent's last record that belongs to this session too."""
     digest: str
     """Of that record, hex."""
+    activated: tuple[VisibleTool, ...] = ()
+    """What searches had made visible there, if the parent's turn was not over: it holds in this session's first one."""

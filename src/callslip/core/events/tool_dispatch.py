@@ -7,6 +7,7 @@ import msgspec
 from callslip.core.instead import Instead
 from callslip.core.payload import Payload
 from callslip.core.tool import Recovery, Risk
+from callslip.core.version import Version
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,6 +52,8 @@ class ToolDispatch(msgspec.Struct, frozen=True, kw_only=True, tag="tool_dispatch
     waited_for: tuple[str, ...] = ()
     """The calls that held them, or stood in the line before."""
     evidence: Evidence | None = None
+    version: Version | None = None
+    """Of what its tool says has one: the version that is changed, and which a repeat keeps."""
     instead: Instead | None = None
     """This tool answers in the place of the one that was called."""
     changed: tuple[str, ...] = ()

@@ -1,0 +1,73 @@
+"""What a model can find, as a list of names in its system prompt (DEFR-01). Pure.
+
+It stays the same as long as the same tools are bound, whatever was found meanwhile: prompt caches go by prefixes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from callslip.core.counting import SEARCH
+from callslip.core.tool import ToolSpec
+
+_HEAD = (
+    f"Besides the tools you are shown there are more, which you find with {SEARCH} and can call from the step after. "
+    "They are:"
+)
+_OTHERS = "other"
+
+
+def inventory(specs: Iterable[ToolSpec], most_bytes: int) -> str:
+    """The tools by category, in at most so many bytes; empty where there are none, or no room.
+
+    Where not all names fit, every category keeps its number and as many names as there is room for, in turns.
+    """
+    groups: dict[str, list[str]] = {}
+    for spec in sorted(specs, key=lambda one: one.name):
+        groups.setdefault(_category(spec), []).append(spec.name)
+    if not groups or not most_bytes:
+        return ""
+    ordered = sorted(groups.items(), key=lambda group: (group[0] == _OTHERS, group[0]))
+    room = most_bytes - len(_HEAD.encode())
+    lines = [_line(category, names, len(names)) for category, names in ordered]
+    if _size(lines) > room:
+        lines = _fitted(ordered, room)
+    return "\n".join([_HEAD, *lines]) if lines else ""
+
+
+def _category(spec: ToolSpec) -> str:
+    """As declared; else what stands before the dot in its name."""
+    return spec.category or spec.name.rpartition(".")[0] or _OTHERS
+
+
+def _fitted(groups: Sequence[tuple[str, list[str]]], room: int) -> list[str]:
+    shown = [0] * len(groups)
+    lines = [_line(category, names, 0) for category, names in groups]
+    while _size(lines) > room and lines:  # not even the numbers fit
+        lines.pop()
+    if len(lines) < len(groups):
+        return lines
+    left = room - _size(lines)
+    grows = True
+    while grows:
+        grows = False
+        for at, (category, names) in enumerate(groups):
+            if shown[at] == len(names):
+                continue
+            longer = _line(category, names, shown[at] + 1)
+            cost = len(longer.encode()) - len(lines[at].encode())
+            if cost <= left:
+                left -= cost
+                lines[at], shown[at], grows = longer, shown[at] + 1, True
+    return lines
+
+
+def _line(category: str, names: Sequence[str], shown: int) -> str:
+    if shown == len(names):
+        return f"- {category}: {', '.join(names)}"
+    some = f": {', '.join(names[:shown])}, …" if shown else ""
+    return f"- {category} ({len(names)}){some}"
+
+
+def _size(lines: Iterable[str]) -> int:
+    return sum(len(line.encode()) + 1 for line in lines)

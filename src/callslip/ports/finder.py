@@ -1,0 +1,52 @@
+"""What finds tools by what they do (DEFR-02, DEFR-04)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import msgspec
+
+
+class Matches(msgspec.Struct, frozen=True, kw_only=True):
+    """What was found for one query."""
+
+    query: str
+    tools: tuple[str, ...] = ()
+    """Names, best first; empty when nothing fits."""
+    nothing: str = ""
+    """Why nothing is offered, as a sentence; empty when something is."""
+    nearest: tuple[str, ...] = ()
+    """When nothing fits: names of what came nearest. They can be chosen by name."""
+
+
+class Findings(msgspec.Struct, frozen=True, kw_only=True):
+    """What was found for each query, in their order."""
+
+    matches: tuple[Matches, ...]
+    trouble: str = ""
+    """What did not work, and what was done instead, as sentences."""
+
+
+class Finder(Protocol):
+    """Knows the bound tools and no others: search never widens what is bound (DEFR-03)."""
+
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """Where tools come from, as a search may name it."""
+        ...
+
+    async def search(self, queries: Sequence[str], most: int, *, server: str = "") -> Findings:
+        """What fits each query, ``most`` tools in all; ``select:NAME[,NAME]`` finds exactly these.
+
+        Never fails for what a query says.
+        """
+        ...
+
+    async def fitting(self, text: str, most: int) -> tuple[str, ...]:
+        """Names of the tools that fit what was said, best first; none if none fits."""
+        ...
+
+    def close(self) -> None:
+        """Let go of what it holds."""
+        ...

@@ -1,0 +1,45 @@
+"""Make found tools visible from the next step on (DEFR-02, DEFR-03).
+
+A search decides while it runs, so that its result can say what became of each tool; what it made visible stands in its
+response, in the same commit. Until then the room is kept, so that siblings don't take it twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from callslip.core.activation import Admission, Found, Room, admit
+from callslip.core.events.model_requested import VisibleTool
+from callslip.runtime.drive import Drive
+from callslip.runtime.parts import Parts
+
+
+def active(parts: Parts, known: dict[str, str]) -> list[Found]:
+    """The tools among those, by name and version, that are still what was found."""
+    there = (parts.catalogue.found(name) for name in known if name in parts.catalogue)
+    return [one for one in there if one.version == known[one.name]]
+
+
+def activate(drive: Drive, call_id: str, names: Iterable[str]) -> Admission:
+    """Take the tools in, for this call. The room is kept until :func:`let_go`."""
+    parts, state = drive.parts, drive.state
+    known = active(parts, state.activated)
+    for siblings in drive.activating.values():
+        known += siblings
+    pinned = [tool.name for tool in parts.catalogue.visible()]
+    room = Room(parts.routing.tools, parts.routing.tokens)
+    wanted = [parts.catalogue.found(name) for name in names if name in parts.catalogue]
+    admission = admit(wanted, visible=pinned, active=known, room=room)
+    drive.activating[call_id] = [*drive.activating.get(call_id, ()), *admission.activated]
+    return admission
+
+
+def activated(drive: Drive, call_id: str) -> tuple[VisibleTool, ...]:
+    """What the call has taken in, for its response."""
+    found = drive.activating.get(call_id, ())
+    return tuple(VisibleTool(name=one.name, version=one.version) for one in found)
+
+
+def let_go(drive: Drive, call_id: str) -> None:
+    """The call has ended: what it took in is in the log, or it is not and its room is free."""
+    drive.activating.pop(call_id, None)

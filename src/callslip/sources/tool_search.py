@@ -1,0 +1,122 @@
+"""The tool by which a model finds others (DEFR-02): names come back, and their schemas with the next step.
+
+A call like any other: judged, dispatched, recorded, counted against the budget of searches. It reads nothing but what
+is bound, and permits nothing: what it finds is judged anew when it is called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from callslip.core.activation import Admission
+from callslip.core.counting import SEARCH
+from callslip.core.events.tool_dispatch import Evidence
+from callslip.core.routing import SELECT
+from callslip.core.tool import Recovery, Risk, ToolSpec
+from callslip.errors import ToolDefinitionError
+from callslip.ports.context import Context
+from callslip.ports.executor import ProbeAnswer
+from callslip.ports.finder import Finder, Findings
+
+MOST_QUERIES = 5
+_ECHO = 200
+"""Characters of a query that its result repeats."""
+_DESCRIPTION = (
+    "Finds tools that you have but are not shown yet, by what they do.\n"
+    "Give one query for each thing you need, in a few words of your own, such as 'refund a payment'. Names come back, "
+    "and you can call those tools from your next step on. If you know a tool's name, the query "
+    f"'{SELECT}NAME' finds exactly that one. When nothing fits, it says so: then there is no such tool."
+)
+
+
+def spec(most_queries: int = MOST_QUERIES) -> ToolSpec:
+    """Its declaration."""
+    return ToolSpec(
+        name=SEARCH,
+        description=_DESCRIPTION,
+        category="tools",
+        input_schema={
+            "type": "object",
+            "properties": {
+                "queries": {
+                    "type": "array",
+                    "items": {"type": "string"},
+                    "minItems": 1,
+                    "maxItems": most_queries,
+                    "description": f"What is needed, each thing by itself; or {SELECT}NAME[,NAME].",
+                },
+                "server": {
+                    "type": "string",
+                    "description": "Only tools of this server, which is what stands before the dot in a tool's name.",
+                },
+            },
+            "required": ["queries"],
+            "additionalProperties": False,
+        },
+        risk=Risk.READ,
+        recovery=Recovery.IDEMPOTENT,
+        local_effect=True,
+        untrusted_fields=(),
+        breaker=False,
+    )
+
+
+class ToolSearch:
+    """An executor. ``most``: tools that one call gives at most."""
+
+    def __init__(self, finder: Finder, most: int) -> None:
+        self.spec = spec()
+        self.version = self.spec.version
+        self.identity = "callslip:tool_search"
+        self._finder = finder
+        self._most = most
+
+    def check(self, arguments: Mapping[str, Any]) -> str | None:
+        server = arguments.get("server")
+        if not server or server in self._finder.servers:
+            return None
+        known = ", ".join(self._finder.servers[:20])
+        return f"There is no server {server[:60]!r}. " + (f"The servers are: {known}." if known else "Leave it out.")
+
+    async def prepare(self, arguments: Mapping[str, Any]) -> Evidence | None:
+        return None
+
+    async def run(self, arguments: Mapping[str, Any], context: Context) -> dict[str, Any]:
+        findings = await self._finder.search(arguments["queries"], self._most, server=arguments.get("server") or "")
+        wanted = dict.fromkeys(name for match in findings.matches for name in match.tools)
+        return _said(findings, context.activate(_in_turns(findings, wanted)))
+
+    async def probe(self, arguments: Mapping[str, Any], context: Context) -> ProbeAnswer:
+        return ProbeAnswer(happened=None)
+
+    async def digest(self, target: str) -> str:
+        raise ToolDefinitionError(f"{SEARCH} changes nothing, so there is no target to look at.")
+
+
+def _in_turns(findings: Findings, wanted: Mapping[str, None]) -> list[str]:
+    """The best of each query first, then the second of each: where room is short, every need gets something."""
+    place = {name: len(wanted) for name in wanted}
+    for match in findings.matches:
+        for at, name in enumerate(match.tools):
+            place[name] = min(place[name], at)
+    return sorted(wanted, key=lambda name: place[name])
+
+
+def _said(findings: Findings, admission: Admission) -> dict[str, Any]:
+    """For the model: names, never schemas."""
+    results: list[dict[str, Any]] = []
+    for match in findings.matches:
+        query = match.query if len(match.query) <= _ECHO else match.query[:_ECHO] + "…"
+        said: dict[str, Any] = {"query": query, "tools": list(match.tools)}
+        if match.nothing:
+            said["nothing_fits"] = match.nothing
+        if match.nearest:
+            said["nearest"] = list(match.nearest)
+        results.append(said)
+    answer: dict[str, Any] = {"results": results, "callable_from_next_step": list(admission.visible)}
+    if admission.refused:
+        answer["not_shown"] = [{"tool": one.name, "why": one.why} for one in admission.refused]
+    if findings.trouble:
+        answer["note"] = findings.trouble
+    return answer

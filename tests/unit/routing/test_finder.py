@@ -1,0 +1,124 @@
+"""What the runtime asks of the ranker: tools' cards, several queries at once, and trouble that is said and survived."""
+
+import asyncio
+
+import pytest
+
+from callslip.core.tool import ToolSpec
+from callslip.routing.finder import ToolFinder, card_of, server_of
+
+pytestmark = pytest.mark.anyio
+
+
+def cards(**described):
+    made = [ToolSpec(name=name.replace("__", "."), description=said) for name, said in described.items()]
+    return [card_of(one, one.version) for one in made]
+
+
+CARDS = cards(
+    pay__refund="Refund a payment to a customer.", pay__void="Void an authorisation.",
+    geo__weather="Weather forecast for a place.", mail__send="Send an e-mail.",
+)  # fmt: skip
+
+
+@pytest.fixture
+def finder():
+    made = ToolFinder(CARDS)
+    yield made
+    made.close()
+
+
+class TestCards:
+    def test_where_a_tool_comes_from(self):
+        assert [server_of(name) for name in ("crm.find", "a.b.find", "mcp__files__read", "find")] == [
+            "crm", "a.b", "mcp", "",
+        ]  # fmt: skip
+
+    def test_all_that_describes_it_and_nothing_else(self):
+        spec = ToolSpec(
+            name="crm.find", description="Find.", category="people", tags=("search",),
+            input_schema={"type": "object", "properties": {"who": {"description": "A name."}, "odd": True}},
+        )  # fmt: skip
+        card = card_of(spec, "v1")
+        assert (card.id, card.server, card.tags, card.version) == ("crm.find", "crm", ("search", "people"), "v1")
+        assert card.parameters == (("who", "A name."), ("odd", ""))
+
+    @pytest.mark.parametrize("properties", [None, [], "x", {"a": {"description": 7}}])
+    def test_an_odd_schema_describes_nothing(self, properties):
+        card = card_of(ToolSpec(name="a", input_schema={"type": "object", "properties": properties}), "1")
+        assert all(said == "" for _, said in card.parameters)
+
+
+@pytest.mark.requirement("DEFR-02", "DEFR-04")
+class TestSearch:
+    async def test_each_query_has_its_own_answer(self, finder):
+        found = await finder.search(["refund a payment", "weather forecast", "select:mail.send"], 8)
+        assert [match.tools[:1] for match in found.matches] == [("pay.refund",), ("geo.weather",), ("mail.send",)]
+
+    async def test_no_more_than_so_many_in_all_the_best_of_each_first(self, finder):
+        found = await finder.search(["select:pay.void,pay.refund", "select:geo.weather"], 2)
+        assert [match.tools for match in found.matches] == [("pay.void",), ("geo.weather",)]
+
+    async def test_of_one_server(self, finder):
+        found = await finder.search(["select:pay.void,mail.send"], 8, server="mail")
+        assert found.matches[0].tools == ("mail.send",)
+        assert finder.servers == ("geo", "mail", "pay")
+
+    @pytest.mark.requirement("DEFR-05")
+    async def test_nothing_is_said_to_be_nothing(self, finder):
+        (match,) = (await finder.search(["castle a rook"], 8)).matches
+        assert match.tools == ()
+        assert match.nothing
+
+    @pytest.mark.parametrize("query", ["", " ", "of the and", "🙂🙂", "x" * 20_000, "select:", "\ud800", '"*:^', "a" * 5])
+    async def test_any_text_is_a_query(self, finder, query):
+        (match,) = (await finder.search([query], 8)).matches
+        assert match.tools or match.nothing
+
+    async def test_a_users_words_are_no_command(self, finder):
+        assert await finder.fitting("select:mail.send,geo.weather", 5) == await finder.fitting("mail.send,geo.weather", 5)
+        assert await finder.fitting("Refund the payment", 5) == ("pay.refund",)
+
+    async def test_many_at_once(self, finder):
+        found = await asyncio.gather(*(finder.search(["refund a payment"], 3) for _ in range(20)))
+        assert {one.matches[0].tools[0] for one in found} == {"pay.refund"}
+
+    async def test_without_any_tools(self):
+        (match,) = (await ToolFinder([]).search(["refund"], 8)).matches
+        assert match.nothing == "There are no tools to search."
+
+
+class TestTrouble:
+    async def test_a_damaged_index_is_made_anew_and_said_once(self, tmp_path):
+        path = tmp_path / "tools.db"
+        first = ToolFinder(CARDS, path=path)
+        await first.search(["refund"], 3)
+        first.close()
+        path.write_bytes(b"no database" * 500)
+        again = ToolFinder(CARDS, path=path)
+        found = await again.search(["refund a payment"], 3)
+        assert found.matches[0].tools[0] == "pay.refund"
+        assert found.trouble
+        assert not (await again.search(["refund a payment"], 3)).trouble
+        again.close()
+
+    async def test_an_embedder_that_can_not_be_loaded_leaves_the_words(self):
+        def broken():
+            raise RuntimeError("no weights")
+
+        finder = ToolFinder(CARDS, embedder=broken)
+        found = await finder.search(["refund a payment"], 3)
+        assert found.matches[0].tools[0] == "pay.refund"
+        assert "no weights" in found.trouble
+        assert "by words" in found.trouble
+        finder.close()
+
+    async def test_changed_tools_are_found_as_they_are_now(self, tmp_path):
+        path = tmp_path / "tools.db"
+        first = ToolFinder(CARDS, path=path)
+        await first.search(["refund"], 3)
+        first.close()
+        second = ToolFinder(cards(pay__refund="Translate a text."), path=path)
+        assert (await second.search(["translate a text"], 3)).matches[0].tools == ("pay.refund",)
+        assert (await second.search(["weather forecast"], 3)).matches[0].tools == ()
+        second.close()

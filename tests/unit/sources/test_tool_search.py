@@ -1,0 +1,108 @@
+"""The tool by which a model finds others: what it is asked, what it gives, and what it makes of hostile input."""
+
+import pytest
+
+from callslip.core.activation import Admission, Refused
+from callslip.core.tool import Risk
+from callslip.ports.finder import Findings, Matches
+from callslip.schema.validate import compile_schema
+from callslip.sources.tool_search import ToolSearch, spec
+
+pytestmark = [pytest.mark.anyio, pytest.mark.requirement("DEFR-02")]
+
+
+class Finder:
+    servers = ("crm", "pay")
+
+    def __init__(self, *matches, trouble=""):
+        self.findings = Findings(matches=matches, trouble=trouble)
+        self.asked = []
+
+    async def search(self, queries, most, *, server=""):
+        self.asked.append((list(queries), most, server))
+        return self.findings
+
+
+class Context:
+    def __init__(self, refused=()):
+        self.wanted = []
+        self.refused = refused
+
+    def activate(self, tools):
+        self.wanted = list(tools)
+        left = tuple(name for name in tools if name not in self.refused)
+        return Admission(visible=left, refused=tuple(Refused(name, "no room") for name in self.refused))
+
+
+async def found(finder, context=None, **arguments):
+    return await ToolSearch(finder, 8).run({"queries": ["x"]} | arguments, context or Context())
+
+
+async def test_it_gives_names_and_no_schemas():
+    said = await found(Finder(Matches(query="x", tools=("pay.refund",))))
+    assert said == {
+        "results": [{"query": "x", "tools": ["pay.refund"]}],
+        "callable_from_next_step": ["pay.refund"],
+    }
+
+
+async def test_it_passes_the_queries_the_server_and_its_own_limit():
+    finder = Finder()
+    await found(finder, queries=["a", "b"], server="crm")
+    assert finder.asked == [(["a", "b"], 8, "crm")]
+
+
+async def test_the_best_of_each_query_comes_before_the_second_of_any():
+    context = Context()
+    await found(Finder(Matches(query="1", tools=("a", "b")), Matches(query="2", tools=("c", "a"))), context)
+    assert context.wanted == ["a", "c", "b"]
+
+
+@pytest.mark.requirement("DEFR-05")
+async def test_nothing_is_said_to_be_nothing_with_what_came_nearest():
+    said = await found(Finder(Matches(query="x", nothing="No tool does that.", nearest=("pay.void",))))
+    assert said["results"] == [
+        {"query": "x", "tools": [], "nothing_fits": "No tool does that.", "nearest": ["pay.void"]}
+    ]
+    assert said["callable_from_next_step"] == []
+
+
+async def test_what_there_is_no_room_for_is_said_with_the_reason():
+    said = await found(Finder(Matches(query="x", tools=("a", "b"))), Context(refused=("b",)))
+    assert said["callable_from_next_step"] == ["a"]
+    assert said["not_shown"] == [{"tool": "b", "why": "no room"}]
+
+
+async def test_trouble_of_the_index_is_said():
+    assert (await found(Finder(trouble="The index was made anew.")))["note"] == "The index was made anew."
+
+
+async def test_a_long_query_is_not_repeated_whole():
+    said = await found(Finder(Matches(query="q" * 20_000)))
+    assert len(said["results"][0]["query"]) == 201
+
+
+def test_a_server_that_is_none_is_answered_with_those_there_are():
+    search = ToolSearch(Finder(), 8)
+    assert search.check({"queries": ["x"], "server": "mail"}) == "There is no server 'mail'. The servers are: crm, pay."
+    assert search.check({"queries": ["x"], "server": "crm"}) is search.check({"queries": ["x"]}) is None
+
+
+def test_it_only_reads():
+    assert (spec().risk, spec().deferred, spec().callable_from) == (Risk.READ, False, ("model",))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "good"),
+    [
+        ({"queries": ["a"]}, True),
+        ({"queries": ["a"] * 5, "server": "crm"}, True),
+        ({"queries": []}, False),
+        ({"queries": ["a"] * 6}, False),
+        ({"queries": "a"}, False),
+        ({}, False),
+        ({"queries": ["a"], "k": 100}, False),
+    ],
+)
+def test_its_arguments(arguments, good):
+    assert (not compile_schema(spec().input_schema).errors(arguments)) is good
