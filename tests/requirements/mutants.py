@@ -32,6 +32,7 @@ from mutants_gemini import GEMINI
 from mutants_hedge import HEDGE
 from mutants_kernel import KERNEL
 from mutants_mistral import MISTRAL
+from mutants_native_search import NATIVE_SEARCH
 from mutants_people import PEOPLE
 from mutants_project import PROJECT
 from mutants_responses import RESPONSES
@@ -66,7 +67,19 @@ def pytest_configure(config):
 
 
 WIRES = (*WIRE, *ANTHROPIC, *CONSTRAINED_CALLS, *GEMINI, *MISTRAL, *RESPONSES)
-CALM = (*AUTHORITIES, *BREAKERS, *BUDGETS, *HEDGE, *RETRY, *ROUTING, *ROUTING_REPORT, *STATS, *TIME, *VERSION)
+CALM = (
+    *AUTHORITIES,
+    *BREAKERS,
+    *BUDGETS,
+    *HEDGE,
+    *NATIVE_SEARCH,
+    *RETRY,
+    *ROUTING,
+    *ROUTING_REPORT,
+    *STATS,
+    *TIME,
+    *VERSION,
+)
 MUTANTS: Sequence[Mutant] = (*KERNEL, *ARGUMENTS, *PEOPLE, *PROJECT, *SCHEMAS, *WIRES, *CALM)
 
 

@@ -11,12 +11,14 @@ from typing import Any
 import httpx2
 
 from callslip.ports.model import Reply, Request
+from callslip.providers.anthropic_hosts import is_anthropics_own
 from callslip.providers.anthropic_reply import plain_reply
 from callslip.providers.anthropic_request import Settings, body_of, offer
 from callslip.providers.anthropic_stream import MessagesAssembly
 from callslip.providers.anthropic_thinking import BINDING_BETA
 from callslip.providers.claude_models import claude
 from callslip.providers.http_model import MAX_REPLY_BYTES, TIMEOUT, HttpModel, OnRaw
+from callslip.providers.native_search import searches
 from callslip.providers.options import Options
 
 VERSION = "2023-06-01"
@@ -26,7 +28,8 @@ VERSION = "2023-06-01"
 class Anthropic(HttpModel):
     """One model of one server that speaks Messages. See :class:`HttpModel` for the other settings.
 
-    What a model can't do is not asked of it, as its name tells (``claude_models``).
+    What a model can't do is not asked of it, as its name tells (``claude_models``). ``own`` says whether Anthropic is
+    behind the address; by default the address decides, which a gateway hides.
     """
 
     def __init__(
@@ -39,10 +42,11 @@ class Anthropic(HttpModel):
         http: httpx2.AsyncClient | None = None,
         max_reply_bytes: int = MAX_REPLY_BYTES,
         options: Options | None = None,
+        own: bool | None = None,
         on_raw: OnRaw | None = None,
     ) -> None:
         super().__init__(
-            MessagesFormat(model, options or Options()),
+            MessagesFormat(model, options or Options(), own=is_anthropics_own(base_url) if own is None else own),
             base_url=base_url,
             api_key=api_key,
             timeout=timeout,
@@ -53,13 +57,20 @@ class Anthropic(HttpModel):
 
 
 class MessagesFormat:
-    """Implements ``Format``."""
+    """Implements ``Format``. ``own`` is as in :class:`Anthropic`."""
 
     name = "anthropic"
 
-    def __init__(self, model: str, options: Options) -> None:
+    def __init__(self, model: str, options: Options, *, own: bool = False) -> None:
         self.model = model
-        self._settings = Settings(model=model, claude=claude(model), options=options, sender=f"{self.name}:{model}")
+        known = claude(model)
+        self._settings = Settings(
+            model=model,
+            claude=known,
+            options=options,
+            sender=f"{self.name}:{model}",
+            searches=searches(options.native_search, known=own and known.knows_search),
+        )
 
     def headers(self, key: str | None) -> dict[str, str]:
         headers = {"anthropic-version": VERSION}

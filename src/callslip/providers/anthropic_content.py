@@ -17,11 +17,13 @@ from callslip.core import canon
 from callslip.core.message import Attachment
 from callslip.providers.anthropic_media import block_of, shown
 from callslip.providers.anthropic_reply import CALL, is_blank, text_of
+from callslip.providers.anthropic_search import reference
 from callslip.providers.anthropic_thinking import THINKING
 from callslip.providers.attached import introduced
 from callslip.providers.call_ids import IdRule
 from callslip.providers.history import NOTICE, Answered, ModelTurn, Turn, UserTurn
 from callslip.providers.loose import as_object
+from callslip.providers.native_search import beside as said_beside
 from callslip.providers.offered import Offered
 
 IDS = IdRule(pattern=r"[a-zA-Z0-9_-]{1,64}", prefix="toolu_", refused=frozenset({"null"}))
@@ -57,7 +59,7 @@ def messages_of(conversation: Sequence[Turn], offered: Offered, sent: Sent) -> l
             _add(messages, "user", [_text(GO_ON)])
         _add(messages, "assistant", _said(turn, offered, sent))
         if turn.calls:
-            _add(messages, "user", _answers(turn, [key[1:] for key in taken if key[0] == place]))
+            _add(messages, "user", _answers(turn, [key[1:] for key in taken if key[0] == place], offered))
     if not messages or messages[-1]["role"] == "assistant":
         _add(messages, "user", [_text(GO_ON)])
     return messages
@@ -101,7 +103,7 @@ def _call(one: Answered, offered: Offered) -> Block:
     }
 
 
-def _answers(turn: ModelTurn, taken: Sequence[tuple[int, ...]]) -> list[Block]:
+def _answers(turn: ModelTurn, taken: Sequence[tuple[int, ...]], offered: Offered) -> list[Block]:
     results: list[Block] = []
     beside: list[Block] = []
     for number, call in enumerate(turn.calls):
@@ -110,6 +112,14 @@ def _answers(turn: ModelTurn, taken: Sequence[tuple[int, ...]]) -> list[Block]:
             # Of an error the API takes text only (github.com/vellum-ai/vellum-assistant/pull/18387).
             beside += _beside(attached, call.call.tool)
             attached = []
+        loads = offered.loads(call.call.call_id)
+        if loads:
+            # References and other content are not mixed in one result: clients that did had it refused (Strands docs,
+            # "ToolReferenceBlock"). The words follow all results, which has a use of its own: a request that ends with
+            # a definition makes some models stop.
+            beside += [_text(said_beside(call.call.tool, call.content)), *_beside(attached, call.call.tool)]
+            results.append(_loading(call, [offered.wire(name) for name in loads]))
+            continue
         results.append(_result(call, attached))
     return [*results, *beside]
 
@@ -118,6 +128,10 @@ def _result(call: Answered, attached: Sequence[Attachment]) -> Block:
     content: Any = [_text(call.content), *map(block_of, attached)] if attached else call.content
     result: Block = {"type": "tool_result", "tool_use_id": call.id, "content": content}
     return {**result, "is_error": True} if call.result.is_error else result
+
+
+def _loading(call: Answered, wires: Sequence[str]) -> Block:
+    return {"type": "tool_result", "tool_use_id": call.id, "content": [reference(wire) for wire in wires]}
 
 
 def _beside(attached: Sequence[Attachment], tool: str) -> list[Block]:

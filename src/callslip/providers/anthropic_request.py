@@ -11,16 +11,20 @@ from typing import Any
 
 import msgspec
 
+from callslip.core.message import AssistantReply
 from callslip.ports.model import Request, ToolView
 from callslip.providers.aliases import ANTHROPIC
 from callslip.providers.anthropic_content import IDS, Sent, messages_of
+from callslip.providers.anthropic_search import Definitions
 from callslip.providers.anthropic_thinking import is_on, loop_began_with_thinking, thinking_fields
 from callslip.providers.claude_models import Claude
 from callslip.providers.history import calls_in, turns
+from callslip.providers.native_search import Loading, loading_of
 from callslip.providers.offered import Offered, OfferedTool
 from callslip.providers.options import Options
 from callslip.schema.shape import dialect
 from callslip.schema.shape.dialect import Dialect
+from callslip.schema.shape.shaped import shape
 from callslip.schema.shape.together import shape_together
 
 LOOSE = msgspec.structs.replace(dialect.ANTHROPIC, strict=False)
@@ -37,25 +41,42 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     options: Options = Options()
     sender: str = ""
     """The model's whole name, by which what it said before is known."""
+    searches: bool = False
+    """Whether what is found is deferred, and loaded by the search's result."""
+    deferred: Definitions = msgspec.field(default_factory=Definitions)
+
+    @property
+    def dialect(self) -> Dialect:
+        return dialect.ANTHROPIC if self.claude.knows_strict else LOOSE
 
 
 class OfferedTogether(Offered):
     """The tools of one request, within the limits that hold for all of them together."""
 
-    def __init__(self, request: Request, known: Dialect, *, strict: bool | None) -> None:
-        shapes = shape_together([tool.input_schema for tool in request.tools], known, strict=strict)
-        self._together = {tool.name: shaped for tool, shaped in zip(request.tools, shapes, strict=True)}
-        super().__init__(request, ANTHROPIC, known, strict=strict)
+    def __init__(
+        self, request: Request, known: Dialect, *, strict: bool | None, loading: Loading | None = None
+    ) -> None:
+        loose = frozenset[str]() if loading is None else loading.loaded
+        views = request.tools if loading is None else loading.ordered(request.tools)
+        together = [tool for tool in views if tool.name not in loose]
+        shapes = shape_together([tool.input_schema for tool in together], known, strict=strict)
+        self._together = {tool.name: shaped for tool, shaped in zip(together, shapes, strict=True)}
+        super().__init__(request, ANTHROPIC, known, strict=strict, loading=loading, loose=loose)
 
     def _offer(self, tool: ToolView, dialect: Dialect, strict: bool | None) -> OfferedTool:
         offered = super()._offer(tool, dialect, strict)
-        return msgspec.structs.replace(offered, shaped=self._together[tool.name])
+        return msgspec.structs.replace(offered, shaped=self._together.get(tool.name, offered.shaped))
 
 
 def offer(request: Request, settings: Settings) -> Offered:
     """The tools as this server is told of them."""
-    known = dialect.ANTHROPIC if settings.claude.knows_strict else LOOSE
-    return OfferedTogether(request, known, strict=settings.options.strict)
+    loading = loading_of(request, _calls) if settings.searches else None
+    return OfferedTogether(request, settings.dialect, strict=settings.options.strict, loading=loading)
+
+
+def _calls(reply: AssistantReply) -> list[str]:
+    """Any result can load tools here: which tool it came of, the API does not ask."""
+    return [call.call_id for call in reply.calls]
 
 
 def body_of(request: Request, settings: Settings, offered: Offered) -> dict[str, Any]:
@@ -81,7 +102,7 @@ def body_of(request: Request, settings: Settings, offered: Offered) -> dict[str,
     )
     body: dict[str, Any] = {"model": settings.model, "max_tokens": max_tokens}
     if tools:
-        body["tools"] = _marked(tools)
+        body["tools"] = [*_marked(tools), *_deferred(request, settings, offered)]
         body["tool_choice"] = choice
     if request.system.strip():
         body["system"] = _marked([{"type": "text", "text": request.system}])
@@ -97,11 +118,27 @@ def body_of(request: Request, settings: Settings, offered: Offered) -> dict[str,
 
 def _tools(request: Request, settings: Settings, offered: Offered) -> list[dict[str, Any]]:
     if request.tools:
-        return [_tool(tool, settings) for tool in offered.tools]
+        loaded = frozenset[str]() if offered.loading is None else offered.loading.loaded
+        return [_tool(tool, settings) for tool in offered.tools if tool.name not in loaded]
     # "Requests which include `tool_use` or `tool_result` blocks must define tools"
     # (github.com/UKGovernmentBEIS/inspect_ai/pull/176).
     called = dict.fromkeys(offered.wire(call.tool) for call in calls_in(request.messages))
     return [{"name": wire, "description": GONE, "input_schema": {"type": "object"}} for wire in called]
+
+
+def _deferred(request: Request, settings: Settings, offered: Offered) -> list[dict[str, Any]]:
+    """What only a search brings. Never strict: the limits hold for all tools together, and these may be thousands."""
+    loading = offered.loading
+    if loading is None:
+        return []
+
+    def make(tool: ToolView) -> dict[str, Any]:
+        shaped = shape(tool.input_schema, settings.dialect, strict=False)
+        wire = offered.wire(tool.name)
+        return _tool(OfferedTool(name=tool.name, wire=wire, description=tool.description, shaped=shaped), settings)
+
+    found = [tool for tool in request.tools if tool.name in loading.loaded]
+    return settings.deferred.of(found, loading.deferred, make)
 
 
 def _tool(tool: OfferedTool, settings: Settings) -> dict[str, Any]:

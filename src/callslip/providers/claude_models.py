@@ -3,8 +3,9 @@
 A request that asks a model for what it does not have is refused as a whole, so each of these is known before. Sources:
 Anthropic docs, "Thinking > Troubleshooting thinking" (which form each model takes, and which can't be without), "What's
 new in Claude Opus 5.5", "... Sonnet 5.5" and "... Haiku 5.5" (forced tools, temperature), "Preserved thinking > Prefix
-checks", "Structured outputs". A name that tells no version, such as a gateway's own, is asked for no more than every
-Claude takes, as far as there is such a thing; one that isn't Claude's is for a server that copied the API.
+checks", "Structured outputs", "Tool search tool > Model compatibility". A name that tells no version, such as a
+gateway's own, is asked for no more than every Claude takes, as far as there is such a thing; one that isn't Claude's is
+for a server that copied the API.
 """
 
 from __future__ import annotations
@@ -79,6 +80,11 @@ class Claude(msgspec.Struct, frozen=True, kw_only=True):
     def knows_strict(self) -> bool:
         """Whether tools may say ``strict``. Other servers refuse fields that they don't know."""
         return self.version >= (4, 5) or (self.line == "opus" and self.version >= (4, 1))
+
+    @property
+    def knows_search(self) -> bool:
+        """Whether tools may be deferred until a search finds them."""
+        return bool(self.line) and self.version >= (4, 5)
 
 
 def claude(name: str) -> Claude:

@@ -13,9 +13,11 @@ import httpx2
 
 from callslip.ports.model import Reply, Request
 from callslip.providers.http_model import MAX_REPLY_BYTES, TIMEOUT, HttpModel, OnRaw
+from callslip.providers.native_search import searches
 from callslip.providers.openai_hosts import is_openais_own
 from callslip.providers.openai_responses_reply import plain_reply
 from callslip.providers.openai_responses_request import Settings, body_of, offer, reasons
+from callslip.providers.openai_responses_search import knows_search
 from callslip.providers.openai_responses_stream import ResponsesAssembly
 from callslip.providers.options import Options
 from callslip.schema.shape.dialect import COMPATIBLE, OPENAI
@@ -69,6 +71,7 @@ class ResponsesFormat:
             own=own,
             encrypted=reasons(model) if encrypted is None else encrypted,
             sender=f"{self.name}:{model}",
+            searches=searches(options.native_search, known=own and knows_search(model)),
         )
 
     def headers(self, key: str | None) -> dict[str, str]:

@@ -19,7 +19,9 @@ from callslip.providers.attached import data_url
 from callslip.providers.call_ids import IdRule
 from callslip.providers.history import Answered, ModelTurn, UserTurn, turns
 from callslip.providers.loose import as_list, as_object, as_text, id_in
+from callslip.providers.native_search import beside
 from callslip.providers.offered import Offered
+from callslip.providers.openai_responses_search import SEARCH_CALL, call_of, is_mark, is_ours, marks_all, output_of
 
 IDS = IdRule(pattern=r"[!-~]{1,64}")
 """Of ``call_id``: longer ones are refused ("Expected a string with maximum length 64", github.com/openai/codex/issues/
@@ -56,7 +58,13 @@ def input_of(messages: Sequence[Message], side: Side, offered: Offered) -> list[
         said = returning.items(turn)
         items += said
         callers = {item["call_id"]: item["caller"] for item in said if "call_id" in item and item.get("caller")}
-        items += [_output(one, callers.get(one.id), side) for one in turn.calls]
+        searched = {item["call_id"] for item in said if item["type"] == SEARCH_CALL and "call_id" in item}
+        items += [
+            output_of(one, offered) if one.id in searched else _output(one, callers.get(one.id), side)
+            for one in turn.calls
+        ]
+        # A search's output has no room for words, such as why nothing was found.
+        items += [_message("user", beside(one.call.tool, one.content)) for one in turn.calls if one.id in searched]
     return items
 
 
@@ -103,8 +111,7 @@ class _Returning:
 
     def items(self, turn: ModelTurn) -> list[dict[str, Any]]:
         kept = turn.kept.items if turn.kept is not None and turn.kept.model == self._side.sender else ()
-        marks = [one["call"] for one in kept if _is_call(one)]
-        if kept and marks == list(range(len(turn.calls))):
+        if marks_all(kept, len(turn.calls)):
             said = _with_followers(self._kept(kept, turn))
             if said:
                 return said
@@ -117,11 +124,8 @@ class _Returning:
         # its required 'reasoning' item", github.com/mastra-ai/mastra/issues/8738), and is taken without.
         torn = False
         for one in kept:
-            if _is_call(one):
-                made.append(
-                    self._identified(_without_nulls(as_object(one.get("item"))), torn=torn)
-                    | _call(turn.calls[one["call"]], self._offered)
-                )
+            if is_mark(one):
+                made.append(self._kept_call(as_object(one.get("item")), turn.calls[one["call"]], torn=torn))
                 continue
             item = _without_nulls(as_object(one))
             kind = as_text(item.get("type"))
@@ -134,6 +138,13 @@ class _Returning:
             else:
                 torn = torn or kind == "reasoning"
         return made
+
+    def _kept_call(self, item: dict[str, Any], one: Answered, *, torn: bool) -> dict[str, Any]:
+        if not is_ours(item):
+            return self._identified(_without_nulls(item), torn=torn) | _call(one, self._offered)
+        if self._offered.loading is not None:
+            return call_of(self._identified(item, torn=torn), one, self._offered)
+        return _call(one, self._offered)  # what else the search's item had is none of a function call's
 
     def _kept_message(self, item: dict[str, Any], *, torn: bool) -> list[dict[str, Any]]:
         parts = as_list(item.get("content"))
@@ -173,10 +184,6 @@ def _without_nulls(item: dict[str, Any]) -> dict[str, Any]:
         return item
     made = {name: value for name, value in item.items() if value is not None}
     return {"summary": [], **made} if kind == "reasoning" and "summary" not in made else made
-
-
-def _is_call(one: Any) -> bool:
-    return isinstance(one, dict) and "type" not in one and isinstance(one.get("call"), int)
 
 
 def _is_readable(item: dict[str, Any], *, own: bool) -> bool:

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from callslip.providers.loose import as_text, join_text
 from callslip.providers.openai_responses_reply import COMPLETED, message_text
+from callslip.providers.openai_responses_search import is_ours
 
 TextKind = Literal["output_text", "refusal"]
 _FIELD = {"output_text": "text", "refusal": "refusal"}
@@ -51,6 +52,8 @@ class ItemParts:
             return self._call()
         if self.is_done:
             return self.item
+        if is_ours(self.item):
+            return {**self.item, "status": "in_progress"}  # without an end of its own it makes no call
         if self.kind == "reasoning":
             # Still to be missed by what followed it.
             return {key: value for key, value in self.item.items() if key not in {"encrypted_content", "content"}}

@@ -13,10 +13,11 @@ from typing import Any
 
 from callslip.core import canon
 from callslip.core.events.model_replied import Usage
-from callslip.ports.model import Finish, Reply
+from callslip.ports.model import Finish, Proposal, Reply
 from callslip.providers.cost import priced
 from callslip.providers.loose import as_count, as_list, as_object, as_text, id_in, join_text
 from callslip.providers.offered import Offered
+from callslip.providers.openai_responses_search import is_ours
 from callslip.providers.options import Price
 from callslip.providers.wire_format import BrokenOff
 
@@ -65,20 +66,31 @@ def conclude(
     price: Price | None,
 ) -> Reply:
     """The reply. ``status`` is the response's; "" means that it never came. Usage and model are in ``response``."""
-    calls = [item for item in items if item["type"] == "function_call"]
+    # A search that was not offered is nobody's to answer, like the others that ask.
+    calls = [item for item in items if is_call(item) and not (is_ours(item) and offered.loading is None)]
     text = text_of(items)
     finish = _finish(status, response, calls, has_text=bool(text.strip()))
     proposed = calls if finish == "calls" else ()
     return Reply(
         text=canon.scrub(text),
-        proposals=tuple(
-            offered.proposal(as_text(call.get("name")), arguments_of(call), id_in(call, "call_id")) for call in proposed
-        ),
+        proposals=tuple(_proposal(call, offered) for call in proposed),
         finish=finish,
         usage=priced(usage_of(response.get("usage")), price),
         model=as_text(response.get("model")),
-        kept=kept_of(items) if finish in {"calls", "stop"} else (),
+        kept=kept_of(items, searches=offered.loading is not None) if finish in {"calls", "stop"} else (),
     )
+
+
+def _proposal(call: dict[str, Any], offered: Offered) -> Proposal:
+    call_id = id_in(call, "call_id")
+    if is_ours(call):
+        return offered.searched(arguments_of(call), call_id)
+    return offered.proposal(as_text(call.get("name")), arguments_of(call), call_id)
+
+
+def is_call(item: dict[str, Any]) -> bool:
+    """Whether an item wants a result from us that we can give."""
+    return item["type"] == "function_call" or is_ours(item)
 
 
 def _finish(status: str, response: dict[str, Any], calls: Sequence[dict[str, Any]], *, has_text: bool) -> Finish:
@@ -131,21 +143,22 @@ def message_text(item: dict[str, Any]) -> str:
     return join_text(as_text(part.get("text")) + as_text(part.get("refusal")) for part in parts)
 
 
-def kept_of(items: Sequence[dict[str, Any]]) -> tuple[Any, ...]:
+def kept_of(items: Sequence[dict[str, Any]], *, searches: bool = False) -> tuple[Any, ...]:
     """The items as they came, each call as its number and what else it has; nothing where text and calls say it all.
 
-    Of a call, only what the history doesn't hold: its ids and arguments may have been redone there.
+    Of a call, only what the history doesn't hold: its ids and arguments may have been redone there. ``searches``:
+    whether the API's own search was offered, so that a call of it is one.
     """
     if _says_it_all(items):
         return ()
     kept: list[Any] = []
     calls = 0
     for item in items:
-        if item["type"] == "function_call":
+        if item["type"] == "function_call" or (searches and is_ours(item)):
             rest = {key: value for key, value in item.items() if key not in {"call_id", "name", "arguments"}}
             kept.append({"call": calls, "item": rest})
             calls += 1
-        elif item["type"] not in _ASKS_US:
+        elif item["type"] not in _ASKS_US and not is_ours(item):
             kept.append(item)
     return tuple(kept)
 

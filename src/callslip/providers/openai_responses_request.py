@@ -15,8 +15,10 @@ import msgspec
 
 from callslip.ports.model import Request
 from callslip.providers.aliases import RESPONSES
-from callslip.providers.offered import Offered, OfferedTool
+from callslip.providers.native_search import Loading, loading_of
+from callslip.providers.offered import Offered
 from callslip.providers.openai_responses_items import Side, input_of
+from callslip.providers.openai_responses_search import function_of, search_of, searches_of
 from callslip.providers.options import Options
 from callslip.schema.shape.dialect import COMPATIBLE, Dialect
 
@@ -41,6 +43,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Whether to ask for reasoning in encrypted form."""
     sender: str = ""
     """The model's whole name, by which what it said before is known."""
+    searches: bool = False
+    """Whether the API's own tool search is used."""
 
 
 def reasons(model: str) -> bool:
@@ -50,7 +54,16 @@ def reasons(model: str) -> bool:
 
 def offer(request: Request, settings: Settings) -> Offered:
     """The tools as this server is told of them."""
-    return Offered(request, RESPONSES, settings.dialect, strict=settings.options.strict)
+    loading = _loading(request, settings)
+    # The search's own schema is never enforced: its tool has no ``strict``.
+    loose = () if loading is None else (loading.search,)
+    return Offered(request, RESPONSES, settings.dialect, strict=settings.options.strict, loading=loading, loose=loose)
+
+
+def _loading(request: Request, settings: Settings) -> Loading | None:
+    if not settings.searches or (request.searching is not None and request.only == request.searching.tool):
+        return None  # a search of the API's own can't be demanded: there is no ``tool_choice`` for it
+    return loading_of(request, lambda reply: searches_of(reply, settings.sender))
 
 
 def body_of(request: Request, settings: Settings, offered: Offered) -> dict[str, Any]:
@@ -67,7 +80,7 @@ def body_of(request: Request, settings: Settings, offered: Offered) -> dict[str,
         body["instructions"] = request.system
     body["input"] = input_of(request.messages, side, offered)
     if request.tools:
-        body["tools"] = [_tool(tool) for tool in offered.tools]
+        body["tools"] = _tools(offered)
         body["tool_choice"] = _choice(request, offered)
         if options.parallel is not None:
             body["parallel_tool_calls"] = options.parallel
@@ -91,11 +104,13 @@ def _choice(request: Request, offered: Offered) -> Any:
     return request.tool_choice
 
 
-def _tool(tool: OfferedTool) -> dict[str, Any]:
-    made: dict[str, Any] = {"type": "function", "name": tool.wire}
-    if tool.description:
-        made["description"] = tool.description
-    made["parameters"] = tool.shaped.schema
-    # Always said: where it is left out, this API takes it to be on.
-    made["strict"] = tool.shaped.strict
-    return made
+def _tools(offered: Offered) -> list[dict[str, Any]]:
+    """What can be called at once; what a search loads stands in its output, and what it may find nowhere."""
+    loading = offered.loading
+    if loading is None:
+        return [function_of(tool) for tool in offered.tools]
+    return [
+        search_of(tool) if tool.name == loading.search else function_of(tool)
+        for tool in offered.tools
+        if tool.name not in loading.loaded
+    ]

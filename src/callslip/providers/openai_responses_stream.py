@@ -25,12 +25,14 @@ from callslip.providers.openai_responses_reply import (
     COMPLETED,
     arguments_of,
     conclude,
+    is_call,
     is_whole,
     items_in,
     message_text,
     raise_if_failed,
     text_of,
 )
+from callslip.providers.openai_responses_search import is_ours
 from callslip.providers.options import Price
 from callslip.providers.wire_format import BrokenOff
 
@@ -113,7 +115,7 @@ class ResponsesAssembly:
         if item_id and self._open((item["type"], item_id, index)) is not None:
             return []  # sent twice
         self._new(item["type"], index, item_id).item = item
-        return self._named(item) if item["type"] == "function_call" else []
+        return self._named(item) if is_call(item) else []
 
     def _finish(self, item: dict[str, Any], data: dict[str, Any]) -> list[Delta]:
         kind, index, item_id = as_text(item.get("type")), _index(data), id_in(item)
@@ -127,7 +129,7 @@ class ResponsesAssembly:
         shown: list[Delta] = []
         if parts is None:
             parts = self._new(kind, index, item_id)
-            shown = self._named(item) if kind == "function_call" else []
+            shown = self._named(item) if is_call(item) else []
         parts.item, parts.is_done = item, True
         text = message_text(item) if kind == "message" and not parts.shown else ""
         return [*shown, *self._shown(parts, text)]
@@ -158,6 +160,8 @@ class ResponsesAssembly:
                 parts.item = {**parts.item, "name": data["name"]}
 
     def _named(self, item: dict[str, Any]) -> list[Delta]:
+        if is_ours(item):
+            return [] if self._offered.loading is None else [Delta(tool=self._offered.loading.search)]
         name = as_text(item.get("name"))
         return [Delta(tool=self._offered.tool(name))] if name else []
 
@@ -231,7 +235,7 @@ def _with_ended(said: Sequence[dict[str, Any]], assembled: Sequence[dict[str, An
 
 
 def _same(ended: dict[str, Any], last: dict[str, Any]) -> bool:
-    if last["type"] == "function_call":
+    if is_call(last):
         return _meaning(ended) == _meaning(last)
     if last["type"] == "message":
         return message_text(ended) == message_text(last)
@@ -239,14 +243,14 @@ def _same(ended: dict[str, Any], last: dict[str, Any]) -> bool:
 
 
 def _calls(items: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [item for item in items if item["type"] == "function_call"]
+    return [item for item in items if is_call(item)]
 
 
 def _meaning(call: dict[str, Any]) -> tuple[str, str]:
     """Name and arguments, however they are spelt."""
     arguments = arguments_of(call)
     read = arguments if isinstance(arguments, dict) else object_in(arguments)
-    return as_text(call.get("name")), str(arguments).strip() if read is None else _spelt(read)
+    return as_text(call.get("name")) or call["type"], str(arguments).strip() if read is None else _spelt(read)
 
 
 def _spelt(value: dict[str, Any]) -> str:

@@ -50,6 +50,9 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     knows JSON and no schema, ``text`` where it knows neither: then the prompt alone says it."""
     system_role: bool = True
     """Of those too: whether the chat template takes a system message. If not, the user's first turn begins with it."""
+    native_search: Literal["auto", "on", "off"] = "auto"
+    """Whether a provider's own tool search is used for tools that are found: ``auto`` where model and address are known
+    to have one, ``on`` where you know it, as behind a gateway."""
     price: Price | None = None
     """For the cost of each reply, where the provider does not say it itself."""
 

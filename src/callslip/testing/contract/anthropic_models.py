@@ -59,6 +59,11 @@ class Model(msgspec.Struct, frozen=True, kw_only=True):
     def thinks_unasked(self) -> bool:
         return self.version >= (5, 0)
 
+    @property
+    def knows_search(self) -> bool:
+        """Whether tools may be deferred until a search finds them (Anthropic docs, "Tool search tool")."""
+        return not self.known or self.version >= (4, 5)
+
     def refuses_thinking(self, kind: str, effort: str) -> str:
         """Why ``thinking.type`` may not be ``kind``, or ""."""
         if not self.known:

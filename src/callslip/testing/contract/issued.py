@@ -45,7 +45,7 @@ class Issued:
             self.owners[item["id"]] = response
             if item["type"] == "reasoning":
                 reasoning = item["id"]
-            elif item["type"] == "function_call" and item["call_id"]:
+            elif item["type"] in ("function_call", "tool_search_call") and item["call_id"]:
                 self.calls[item["call_id"]] = IssuedCall(model=model, item=item["id"], reasoning=reasoning)
         if store:
             self.items.update({item["id"]: item for item in output})

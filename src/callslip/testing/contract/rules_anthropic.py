@@ -12,6 +12,7 @@ from typing import Any
 from callslip.testing.contract import (
     rules_anthropic_messages,
     rules_anthropic_results,
+    rules_anthropic_search,
     rules_anthropic_thinking,
     rules_anthropic_tools,
     schema_rules_anthropic,
@@ -27,6 +28,7 @@ _CREATE = "Anthropic docs, API > Create a Message"
 SOURCES = {
     **rules_anthropic_messages.SOURCES,
     **rules_anthropic_results.SOURCES,
+    **rules_anthropic_search.SOURCES,
     **rules_anthropic_thinking.SOURCES,
     **rules_anthropic_tools.SOURCES,
     **schema_rules_anthropic.SOURCES,
@@ -103,6 +105,7 @@ def check(
     _check_cache(body, found)
     rules_anthropic_thinking.check_config(body, headers, model, found)
     rules_anthropic_tools.check_tools(body, model, found)
+    rules_anthropic_search.check_search(body, model, found)
     messages = rules_anthropic_messages.check_messages(body, model, found)
     if messages:
         rules_anthropic_results.check_results(messages, found)

@@ -11,6 +11,7 @@ from callslip.testing.contract import (
     openai_schema,
     rules_openai_responses_items,
     rules_openai_responses_order,
+    rules_openai_responses_search,
     rules_openai_responses_tools,
     wire_text,
 )
@@ -25,6 +26,7 @@ SOURCES = {
     **openai_schema.SOURCES,
     **rules_openai_responses_items.SOURCES,
     **rules_openai_responses_order.SOURCES,
+    **rules_openai_responses_search.SOURCES,
     **rules_openai_responses_tools.SOURCES,
     "unknown_field": "github.com/microsoft/agent-framework/issues/2203",
     "missing_field": _REFERENCE,
@@ -71,6 +73,7 @@ def check(body: dict[str, Any], issued: Issued = _NOTHING_ISSUED) -> list[Violat
     _check_fields(body, found)
     before = _check_previous(body, issued, found)
     given = body.get("input")
+    items: list[tuple[str, dict[str, Any]]] = []
     if isinstance(given, list):
         items = rules_openai_responses_items.check_items(given, found)
         rules_openai_responses_order.check_order(items, body, before, issued, found)
@@ -79,6 +82,7 @@ def check(body: dict[str, Any], issued: Issued = _NOTHING_ISSUED) -> list[Violat
     elif not given and not any(body.get(field) for field in ("prompt", "conversation", "previous_response_id")):
         found.add("missing_field", "input", "Missing required parameter: 'input'.")
     rules_openai_responses_tools.check_tools(body, found)
+    rules_openai_responses_search.check_search(body, items, found)
     _check_text_format(body.get("text"), found)
     return found.violations
 

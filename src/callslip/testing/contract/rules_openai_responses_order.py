@@ -32,6 +32,9 @@ _MADE_BY_MODEL = frozenset(
     | {"image_generation_call", "code_interpreter_call", "local_shell_call", "shell_call", "apply_patch_call"}
     | {"tool_search_call", "mcp_approval_request", "mcp_list_tools", "program", "item_reference", "compaction"}
 )
+_CALLS = {"function_call": "function call", "tool_search_call": "tool search"}
+_OUTPUTS = {"function_call_output": "function call", "tool_search_output": "tool search"}
+"""Of items that want an answer, what the vendor calls them in its refusals."""
 Items = list[tuple[str, dict[str, Any]]]
 
 
@@ -50,38 +53,41 @@ def check_order(
 
 
 def _check_pairs(items: Items, before: list[dict[str, Any]], found: Findings) -> None:
-    answered: dict[str, bool] = {}
+    answered: dict[tuple[str, str], bool] = {}
+    """By what each call is called and its id: a function's output answers no search, nor the other way round."""
     for item in before:
-        if item.get("type") == "function_call":
-            answered[text_at(item, "call_id")] = False
-        elif item.get("type") == "function_call_output":
-            answered[text_at(item, "call_id")] = True
+        call, output = _CALLS.get(text_at(item, "type"), ""), _OUTPUTS.get(text_at(item, "type"), "")
+        if call or output:
+            answered[call or output, text_at(item, "call_id")] = bool(output)
     for path, item in items:
         call_id = item.get("call_id")
         if not isinstance(call_id, str):
             continue
-        if item["type"] == "function_call":
-            if call_id in answered:
+        call, output = _CALLS.get(item["type"], ""), _OUTPUTS.get(item["type"], "")
+        if call:
+            if any((kind, call_id) in answered for kind in _CALLS.values()):
                 found.add("call_id_repeated", f"{path}.call_id", f"Duplicate 'call_id': {call_id}.")
-            answered[call_id] = False
-        elif item["type"] == "function_call_output":
-            if call_id not in answered:
+            answered[call, call_id] = False
+        elif output:
+            if (output, call_id) not in answered:
                 found.add(
                     "orphan_output",
                     f"{path}.call_id",
-                    f"No tool call found for function call output with call_id {call_id}.",
+                    f"No tool call found for {output} output with call_id {call_id}.",
                 )
-            elif answered[call_id]:
+            elif answered[output, call_id]:
+                one = output.replace(" ", "_")
                 found.add(
                     "output_twice",
                     f"{path}.call_id",
-                    f"Duplicate function_call_output for call_id '{call_id}'. Each function_call must have exactly "
-                    "one matching function_call_output",
+                    f"Duplicate {item['type']} for call_id '{call_id}'. Each {one} must have exactly one matching "
+                    f"{item['type']}",
                 )
-            answered[call_id] = True
-    for call_id, done in answered.items():
+            answered[output, call_id] = True
+    for (kind, call_id), done in answered.items():
         if not done:
-            found.add("unanswered_call", "input", f"No tool output found for function call {call_id}.")
+            said = "function call" if kind == "function call" else "tool search call"
+            found.add("unanswered_call", "input", f"No tool output found for {said} {call_id}.")
 
 
 def _check_followers(items: Items, found: Findings) -> None:
@@ -134,14 +140,14 @@ def _check_returned(
     given = {text_at(item, "id") for _, item in items} | {text_at(item, "id") for item in before}
     last_user = max((place for place, (_, item) in enumerate(items) if item.get("role") == "user"), default=-1)
     for place, (path, item) in enumerate(items):
-        call = issued.calls.get(text_at(item, "call_id")) if item["type"] == "function_call" else None
+        call = issued.calls.get(text_at(item, "call_id")) if item["type"] in _CALLS else None
         if call is None or not call.reasoning or call.reasoning in given:
             continue
         if item.get("id") == call.item:
             found.add(
                 "call_without_reasoning",
                 path,
-                f"Item '{call.item}' of type 'function_call' was provided without its required 'reasoning' item: "
+                f"Item '{call.item}' of type '{item['type']}' was provided without its required 'reasoning' item: "
                 f"'{call.reasoning}'.",
             )
         elif place > last_user and call.model == body.get("model"):

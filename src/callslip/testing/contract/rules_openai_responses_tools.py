@@ -44,7 +44,7 @@ def check_tools(body: dict[str, Any], found: Findings) -> None:
         tools = None
     names: set[str] = set()
     for place, tool in enumerate(tools or []):
-        name = _check_tool(tool, f"tools[{place}]", found)
+        name = check_tool(tool, f"tools[{place}]", found)
         if name and name in names:
             found.add("duplicate_tool", f"tools[{place}].name", f"Tool names must be unique: '{name}'.")
         names.add(name)
@@ -53,7 +53,8 @@ def check_tools(body: dict[str, Any], found: Findings) -> None:
     _check_choice(body.get("tool_choice"), tools or [], names, found)
 
 
-def _check_tool(tool: Any, path: str, found: Findings) -> str:
+def check_tool(tool: Any, path: str, found: Findings) -> str:
+    """Check one definition; its name, unless it has none."""
     kind = text_at(tool, "type")
     if kind in _HOSTED:
         return ""

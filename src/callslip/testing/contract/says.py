@@ -8,7 +8,9 @@ import msgspec
 
 
 class Call(msgspec.Struct, frozen=True):
-    """A tool call. The name is sent as it is, so it must be the one on the wire."""
+    """A tool call. The name is sent as it is, so it must be the one on the wire. ``tool_search`` is a call of the
+    vendor's own search, where it has one (Responses) and the request offers it.
+    """
 
     name: str
     arguments: dict[str, Any] | str = {}

@@ -9,11 +9,14 @@ from __future__ import annotations
 from typing import Any
 
 from callslip.testing.contract.argument_text import argument_text
+from callslip.testing.contract.loose import list_at, text_at
 from callslip.testing.contract.made_ids import made_id
 from callslip.testing.contract.opaque import Sealed, seal
 from callslip.testing.contract.pieces import pieces
-from callslip.testing.contract.says import Says
+from callslip.testing.contract.says import Call, Says
 
+SEARCH = "tool_search"
+"""A call of this name is one of the API's own search, where the request offers that."""
 _CREATED = 1_790_000_000
 _HEX = "0123456789abcdef"
 _USAGE = {
@@ -69,18 +72,31 @@ def _output(said: Says, body: dict[str, Any]) -> list[dict[str, Any]]:
                 "content": parts,
             }
         )
-    items += [
-        {
-            "id": made_id("fc_", 48, _HEX),
-            "type": "function_call",
-            "status": "completed",
-            "call_id": made_id("call_", 24) if call.id is None else call.id,
-            "name": call.name,
-            "arguments": argument_text(call.arguments),
-        }
-        for call in said.calls
-    ]
-    return items
+    searches = any(text_at(tool, "type") == "tool_search" for tool in list_at(body, "tools"))
+    return items + [_search(call) if searches and call.name == SEARCH else _call(call) for call in said.calls]
+
+
+def _call(call: Call) -> dict[str, Any]:
+    return {
+        "id": made_id("fc_", 48, _HEX),
+        "type": "function_call",
+        "status": "completed",
+        "call_id": made_id("call_", 24) if call.id is None else call.id,
+        "name": call.name,
+        "arguments": argument_text(call.arguments),
+    }
+
+
+def _search(call: Call) -> dict[str, Any]:
+    """Its arguments are an object (OpenAI docs, "Tool search" > "Client-executed tool search")."""
+    return {
+        "id": made_id("tsc_", 48, _HEX),
+        "type": "tool_search_call",
+        "status": "completed",
+        "execution": "client",
+        "call_id": made_id("call_", 24) if call.id is None else call.id,
+        "arguments": call.arguments,
+    }
 
 
 def _reasoning(thinking: str, body: dict[str, Any]) -> dict[str, Any]:
@@ -107,6 +123,7 @@ def events(whole: dict[str, Any]) -> list[tuple[str, dict[str, Any] | str]]:
 
 def _item_events(item: dict[str, Any], index: int) -> list[dict[str, Any]]:
     place = {"item_id": item["id"], "output_index": index}
+    inner: list[dict[str, Any]]
     if item["type"] == "reasoning":
         added = {**item, "summary": []}
         added.pop("encrypted_content", None)
@@ -114,6 +131,8 @@ def _item_events(item: dict[str, Any], index: int) -> list[dict[str, Any]]:
     elif item["type"] == "message":
         added = {**item, "status": "in_progress", "content": []}
         inner = [event for part in enumerate(item["content"]) for event in _part_events(part, place)]
+    elif item["type"] == "tool_search_call":  # which has no events of its own
+        added, inner = {**item, "status": "in_progress", "arguments": {}}, []
     else:
         added = {**item, "status": "in_progress", "arguments": ""}
         kind = "response.function_call_arguments"

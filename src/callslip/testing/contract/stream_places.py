@@ -77,7 +77,7 @@ class MistralPlaces(Places):
 class ResponsesPlaces(Places):
     def ids(self, data: dict[str, Any]) -> Iterator[Place]:
         for item in self._items(data):
-            if item.get("type") == "function_call":
+            if item.get("type") in ("function_call", "tool_search_call"):
                 yield item, "call_id"
 
     def call_key(self, holder: dict[str, Any], data: dict[str, Any]) -> Any:

@@ -16,6 +16,8 @@ PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"0" * 16).decode()
 JPEG = base64.b64encode(b"\xff\xd8\xff" + b"0" * 16).decode()
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
 TOOL = {"name": "read_file", "input_schema": SCHEMA}
+LATER = {"name": "later", "input_schema": SCHEMA, "defer_loading": True}
+REFERENCE = {"type": "tool_reference", "tool_name": "later"}
 OLD = "claude-sonnet-4-5"
 OPUS_4_6 = "claude-opus-4-6"
 NEW = "claude-opus-5-5"
@@ -359,6 +361,47 @@ CASES = [
         "document_source",
         request(user({"type": "document", "source": {"type": "text", "media_type": "text/plain"}})),
         request(user({"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "x"}})),
+    ),
+    (
+        "deferred_shape",
+        tooled(tools=[TOOL, {**LATER, "defer_loading": "yes"}]),
+        tooled(tools=[TOOL, {**LATER, "defer_loading": False}]),
+    ),
+    ("all_deferred", tooled(tools=[LATER]), tooled(tools=[TOOL, LATER])),
+    (
+        "deferred_cached",
+        tooled(tools=[TOOL, {**LATER, "cache_control": {"type": "ephemeral"}}]),
+        tooled(tools=[{**TOOL, "cache_control": {"type": "ephemeral"}}, LATER]),
+    ),
+    (
+        "too_many_deferred",
+        tooled(tools=[TOOL, *({**LATER, "name": f"later_{number}"} for number in range(10_001))]),
+        tooled(tools=[TOOL, *({**LATER, "name": f"later_{number}"} for number in range(10_000))]),
+    ),
+    (
+        "deferred_unsupported",
+        tooled(tools=[TOOL, LATER], model="claude-opus-4-1"),
+        tooled(tools=[TOOL, LATER], model="claude-haiku-4-5"),
+    ),
+    (
+        "reference_shape",
+        loop(result(content=[{"type": "tool_reference", "name": "later"}]), tools=[TOOL, LATER]),
+        loop(result(content=[REFERENCE]), tools=[TOOL, LATER]),
+    ),
+    (
+        "reference_unknown",
+        loop(result(content=[REFERENCE])),
+        loop(result(content=[REFERENCE]), tools=[TOOL, {**LATER, "defer_loading": False}]),
+    ),
+    (
+        "reference_mixed",
+        loop(result(content=[text(), REFERENCE]), tools=[TOOL, LATER]),
+        loop(result(content=[REFERENCE]), text(), tools=[TOOL, LATER]),
+    ),
+    (
+        "error_not_text",
+        loop(result(content=[REFERENCE], is_error=True), tools=[TOOL, LATER]),
+        loop(result(is_error=True), tools=[TOOL, LATER]),
     ),
 ]  # fmt: skip
 

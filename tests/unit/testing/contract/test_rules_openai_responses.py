@@ -33,6 +33,17 @@ def said(*parts, role="user"):
     return {"role": role, "content": list(parts)}
 
 
+def search(call_id="call_1", **more):
+    made = {"type": "tool_search_call", "call_id": call_id, "execution": "client", "arguments": {"queries": ["pay"]}}
+    return made | more
+
+
+def found(call_id="call_1", **more):
+    return {"type": "tool_search_output", "call_id": call_id, "execution": "client", "tools": [LATER]} | more
+
+
+SEARCH = {"type": "tool_search", "execution": "client", "description": "Find.", "parameters": {"type": "object"}}
+LATER = tool(defer_loading=True)
 TEXT = {"type": "input_text", "text": "x"}
 OUT = {"type": "output_text", "text": "x"}
 FORMAT = {"type": "json_schema", "name": "answer", "schema": SCHEMA}
@@ -123,6 +134,31 @@ CASES = [
     ),
     ("schema_not_object", body(tools=[tool(parameters={})]), body(tools=[tool()])),
     ("strict_required", body(tools=[tool(strict=True)]), body(tools=[tool(strict=None)])),
+    ("search_shape", body(tools=[{**SEARCH, "strict": True}]), body(tools=[SEARCH])),
+    ("search_shape", body(tools=[{**SEARCH, "execution": "us"}]), body(tools=[{"type": "tool_search"}, LATER])),
+    ("search_shape", body(tools=[{**SEARCH, "parameters": "{}"}]), body(tools=[{**SEARCH, "description": None}])),
+    ("search_twice", body(tools=[SEARCH, SEARCH]), body(tools=[SEARCH])),
+    ("search_unsupported", body(tools=[SEARCH], model="gpt-5.3"), body(tools=[SEARCH], model="gpt-5.4")),
+    ("search_unsupported", body(tools=[SEARCH], model="gpt-4.1"), body(tools=[SEARCH], model="gpt-6-astra")),
+    ("search_unsupported", body(tools=[SEARCH], model="gpt-5.4-nano"), body(tools=[SEARCH], model="gpt-5.4-mini")),
+    ("deferred_without_search", body(tools=[LATER]), body(tools=[LATER, SEARCH])),
+    (
+        "deferred_without_search",
+        body(tools=[{"type": "namespace", "name": "n", "description": "x", "tools": [LATER]}]),
+        body(tools=[{"type": "namespace", "name": "n", "description": "x", "tools": [tool()]}]),
+    ),
+    ("search_without_deferred", body(tools=[{"type": "tool_search"}]), body(tools=[SEARCH, tool()])),
+    ("search_call_shape", body(search(arguments="{}"), found()), body(search(), found())),
+    ("search_call_shape", body(search(call_id=None)), body(search(execution="server", call_id=None))),
+    ("search_output_shape", body(search(), found(tools=None)), body(search(), found(tools=[]))),
+    ("search_output_shape", body(search(), found(status="failed")), body(search(), found(status="completed"))),
+    ("tool_shape", body(search(), found(tools=[{"name": "pay"}])), body(search(), found(tools=[LATER]))),
+    ("unknown_item_field", body(search(name="tool_search"), found()), body(search(id="tsc_1"), found(id="tso_1"))),
+    ("orphan_output", body(call(), found()), body(search(), found())),
+    ("orphan_output", body(search(), output()), body(call(), output())),
+    ("unanswered_call", body(search()), body(search(), found())),
+    ("output_twice", body(search(), found(), found()), body(search(), found())),
+    ("call_id_repeated", body(search(), found(), call(), output()), body(search("a"), found("a"), call(), output())),
     ("lone_surrogate", body({"role": "user", "content": "\ud83d"}), body({"role": "user", "content": "😀"})),
 ]
 WITH_MEMORY = {
@@ -292,3 +328,37 @@ def test_a_summary_comes_where_it_is_asked_for(reply):
     assert reply()["output"][0]["summary"] == []
     asked = reply(reasoning={"summary": "auto"})["output"][0]
     assert asked["summary"] == [{"type": "summary_text", "text": "Hm."}]
+
+
+@pytest.mark.requirement("DEFR-07")
+def test_the_models_own_search_is_called_where_it_is_offered():
+    form, asked = OpenAIResponses(), body(tools=[SEARCH, tool()])
+    said = Says(calls=(Call("tool_search", {"queries": ["pay"]}), Call("pay", {"cents": 5})))
+    searched, called = form.plain(said, asked)["output"]
+    assert (searched["type"], searched["execution"], searched["arguments"]) == (
+        "tool_search_call",
+        "client",
+        {"queries": ["pay"]},
+    )
+    assert (called["type"], called["name"]) == ("function_call", "pay")
+    assert form.plain(said, body(tools=[tool()]))["output"][0]["type"] == "function_call"
+    told = form.events(Says(calls=said.calls[:1]), asked)
+    kinds = [(name, data.get("item", {}).get("arguments")) for name, data in told if "item" in data]
+    assert kinds == [("response.output_item.added", {}), ("response.output_item.done", {"queries": ["pay"]})]
+
+
+@pytest.mark.requirement("DEFR-07")
+def test_reasoning_before_a_search_comes_back_with_it():
+    form = OpenAIResponses()
+    settings = ENCRYPTED | {"tools": [SEARCH]}
+    said = Says(thinking="Hm.", calls=(Call("tool_search", {"queries": ["pay"]}),))
+    reasoning, searched = form.plain(said, body(**settings))["output"]
+    answered = found(searched["call_id"])
+
+    def broken(*items):
+        return [one.rule for one in form.check(body(*items, **settings), {}, "/responses")]
+
+    assert broken(USER, reasoning, searched, answered) == []
+    assert broken(USER, searched, answered) == ["call_without_reasoning"]
+    bare = {name: value for name, value in searched.items() if name != "id"}
+    assert broken(USER, bare, answered) == ["reasoning_not_returned"]
