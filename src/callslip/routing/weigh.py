@@ -1,0 +1,124 @@
+"""From a request's words and where they stand to the tools that answer it best.
+
+The rare words' lists are walked whole; the commonest words, whose lists are long and say little, only count for the
+tools that the others brought forward. So the work is bounded, whatever is asked and however many tools there are.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Container, Iterable, Sequence
+
+import msgspec
+
+from callslip.routing.postings import Posting
+
+_WALKED = 10_000
+"""Places that are walked for the request, …"""
+_PART_WALKED = 3_000
+"""… and for each wish in it; words beyond only count for the tools brought forward."""
+_FORWARD = 100
+"""Tools that the whole request brings forward, …"""
+_PART_FORWARD = 20
+"""… and each wish in it."""
+_FAR = 0.1
+"""Tools with less than this part of the best one's score are left out."""
+_PART_WEIGHT = 0.4
+"""What fitting one wish best is worth, beside 1 for fitting the whole request best."""
+
+
+class Term(msgspec.Struct, frozen=True, kw_only=True):
+    """A word of a request that some tool has."""
+
+    word: str
+    weight: float
+    posting: Posting
+
+
+def weigh(
+    terms: Iterable[Term], parts: Sequence[frozenset[str]], *, below: int, among: Container[int] | None = None
+) -> dict[int, float]:
+    """What the request's words give each tool brought forward, by number; at most the sum of their weights.
+
+    ``below``: no tool has this number or a higher one. ``among``: the tools that are asked for; none: all.
+    """
+    ordered = sorted(terms, key=lambda term: (len(term.posting.tools), term.word))
+    sums = _walked(ordered, below)
+    forward = set(_best(enumerate(sums), max(sums, default=0.0), _FORWARD, among))
+    wishes = [wish for part in parts if (wish := [term for term in ordered if term.word in part])]
+    for wish in wishes:
+        fit = _touched(wish)
+        forward.update(_best(fit.items(), max(fit.values()), _PART_FORWARD, among))
+    tools = sorted(forward)
+    given = {term.word: _given(term, tools) for term in ordered}
+    whole = _sums(given.values(), tools)
+    return _mixed(whole, [_sums((given[term.word] for term in wish), tools) for wish in wishes])
+
+
+def _opening(ordered: Sequence[Term], most: int) -> Sequence[Term]:
+    """The terms, rarest first, that are walked: one at least."""
+    places = 0
+    for count, term in enumerate(ordered):
+        places += len(term.posting.tools)
+        if count and places > most:
+            return ordered[:count]
+    return ordered
+
+
+def _walked(ordered: Sequence[Term], below: int) -> list[float]:
+    sums = [0.0] * below
+    for term in _opening(ordered, _WALKED):
+        weight = term.weight
+        for tool, strength in zip(term.posting.tools, term.posting.strengths, strict=True):
+            sums[tool] += weight * strength
+    return sums
+
+
+def _touched(wish: Sequence[Term]) -> dict[int, float]:
+    sums: dict[int, float] = {}
+    for term in _opening(wish, _PART_WALKED):
+        weight = term.weight
+        for tool, strength in zip(term.posting.tools, term.posting.strengths, strict=True):
+            sums[tool] = sums.get(tool, 0.0) + weight * strength
+    return sums
+
+
+def _best(sums: Iterable[tuple[int, float]], top: float, most: int, among: Container[int] | None) -> list[int]:
+    """The best of the sums, of which ``top`` is the highest."""
+    if among is not None:
+        sums = [each for each in sums if each[0] in among]
+        top = max((value for _, value in sums), default=0.0)
+    bar = _FAR * top
+    near = [(-value, tool) for tool, value in sums if value > bar]
+    return [tool for _, tool in sorted(near)[:most]]
+
+
+def _given(term: Term, tools: Sequence[int]) -> list[float]:
+    """What a word gives each of the tools, which are in order."""
+    having, strengths, weight = term.posting.tools, term.posting.strengths, term.weight
+    end, found = len(having), []
+    at = 0
+    for tool in tools:
+        at = bisect_left(having, tool, at)
+        found.append(weight * strengths[at] if at < end and having[at] == tool else 0.0)
+    return found
+
+
+def _sums(given: Iterable[Sequence[float]], tools: Sequence[int]) -> dict[int, float]:
+    return dict(zip(tools, map(sum, zip(*given, strict=True)), strict=True))
+
+
+def _mixed(whole: dict[int, float], fits: Sequence[dict[int, float]]) -> dict[int, float]:
+    """Fitting the request as a whole, and, where it has several wishes, fitting one of them.
+
+    A request for three things would otherwise be answered with five tools for the one it has most words about.
+    """
+    if not fits or not whole:
+        return whole
+    best = dict.fromkeys(whole, 0.0)
+    for fit in fits:
+        most = max(fit.values(), default=0.0)
+        if most > 0:
+            best = {tool: max(best[tool], value / most) for tool, value in fit.items()}
+    most = max(whole.values())
+    return {tool: (value + _PART_WEIGHT * best[tool] * most) / (1 + _PART_WEIGHT) for tool, value in whole.items()}
