@@ -21,6 +21,7 @@ from pathlib import Path
 import msgspec
 
 from callslip.errors import ConfigError
+from callslip.routing import typos
 from callslip.routing.card import Card
 from callslip.routing.columns import columns_of, rarity, weights
 from callslip.routing.exact import Names
@@ -37,9 +38,9 @@ _INSERT_TOOL = (
     "insert into tool (rowid, name, server, description, parameters, documentation, tags) values (?, ?, ?, ?, ?, ?, ?)"
 )
 _CARDS = "select no, id, server, names, servers, descriptions, parameters, documentation, tags from card"
+_NAME = "select tool.name from tool join card on tool.rowid = card.no where card.id = ?"
 _MAX_TERMS = 128
 """Words of a request that are looked up, the rarest: a pasted page has hundreds."""
-_MAX_HITS = 50
 
 
 class Update(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,31 +108,49 @@ class LexicalIndex:
         named = {hit.id for hit in hits}
         among = None if server is None else self._servers.get(server, frozenset())
         found = weigh(terms, request.parts, below=max(self._ids) + 1, among=among)
-        rated = sorted((-score, self._ids[no], no) for no, score in found.items() if score > 0)
         return hits + [
-            Hit(id=key, score=-score / total, coverage=_covered(terms, no) / total)
-            for score, key, no in rated[:_MAX_HITS]
-            if key not in named
+            Hit(id=key, score=each.score / total, coverage=min(1.0, each.covered / total))
+            for each in sorted(found, key=lambda each: (-each.score, self._ids[each.tool]))
+            if (key := self._ids[each.tool]) not in named
         ]
+
+    def mentioned(self, key: str, request: Request) -> float:
+        """The part of a tool's name, by weight of its words, that the request mentions: 0 to 1."""
+        found = self._db.execute(_NAME, (_blob(key),)).fetchone()
+        words = set(found[0].split()) if found else set()
+        total = sum(map(self._weight, words))
+        return sum(map(self._weight, words.intersection(request.words))) / total if total else 0.0
 
     def _terms(self, request: Request) -> tuple[list[Term], float]:
         """The words that are looked up, and the weight of all that the request has."""
         terms: list[Term] = []
+        read_into: list[str] = []
         total = 0.0
         for word in request.words:
             posting = self._postings[word]
-            weight = rarity(len(posting.tools), len(self._ids))
-            if is_sign(word):
-                weight *= SHARE
-            elif word in SIGNS:
-                weight *= 1 - SHARE
+            weight = self._weight(word)
             if posting.tools:
                 terms.append(Term(word=word, weight=weight, posting=posting))
+            elif len(read_into) < typos.MOST and typos.is_plain(word):
+                read_into.append(word)
             if posting.tools or not word.isdigit():
                 total += weight
+        asked = {term.word for term in terms}
+        for word in read_into:
+            others = [other for other in typos.meant(word, self._postings.terms) if other not in asked]
+            if others:
+                other = max(others, key=lambda other: (len(self._postings[other].tools), other))
+                terms.append(Term(word=other, weight=typos.SHARE * self._weight(other), posting=self._postings[other]))
+                asked.add(other)
         if len(terms) > _MAX_TERMS:
             terms = sorted(terms, key=lambda term: (len(term.posting.tools), term.word))[:_MAX_TERMS]
         return terms, total
+
+    def _weight(self, word: str) -> float:
+        rare = rarity(len(self._postings[word].tools), len(self._ids))
+        if is_sign(word):
+            return SHARE * rare
+        return (1 - SHARE) * rare if word in SIGNS else rare
 
     def _read_cards(self) -> None:
         """What is worked out from the tools as they are."""
@@ -225,7 +244,3 @@ def _blob(text: str) -> bytes:
 
 def _text(blob: bytes) -> str:
     return blob.decode("utf-8", "surrogatepass")
-
-
-def _covered(terms: list[Term], no: int) -> float:
-    return sum(term.weight for term in terms if term.posting.of(no))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sqlite3
 from array import array
-from bisect import bisect_left
 from collections.abc import Mapping
 
 import msgspec
@@ -26,11 +25,6 @@ class Posting(msgspec.Struct, frozen=True):
 
     tools: array[int]
     strengths: array[float]
-
-    def of(self, tool: int) -> float:
-        """The word's strength for a tool, 0 if the tool hasn't the word."""
-        at = bisect_left(self.tools, tool)
-        return self.strengths[at] if at < len(self.tools) and self.tools[at] == tool else 0.0
 
 
 _NOWHERE = Posting(array("I"), array("f"))

@@ -21,6 +21,7 @@ _FORWARD = 100
 """Tools that the whole request brings forward, …"""
 _PART_FORWARD = 20
 """… and each wish in it."""
+_KEPT = 50
 _FAR = 0.1
 """Tools with less than this part of the best one's score are left out."""
 _PART_WEIGHT = 0.4
@@ -35,10 +36,19 @@ class Term(msgspec.Struct, frozen=True, kw_only=True):
     posting: Posting
 
 
+class Weighed(msgspec.Struct, frozen=True, kw_only=True):
+    """What the request's words give a tool; at most the sum of their weights."""
+
+    tool: int
+    score: float
+    covered: float
+    """The weight of those of the words that the tool has at all."""
+
+
 def weigh(
     terms: Iterable[Term], parts: Sequence[frozenset[str]], *, below: int, among: Container[int] | None = None
-) -> dict[int, float]:
-    """What the request's words give each tool brought forward, by number; at most the sum of their weights.
+) -> list[Weighed]:
+    """The tools brought forward, with what the words give them.
 
     ``below``: no tool has this number or a higher one. ``among``: the tools that are asked for; none: all.
     """
@@ -51,8 +61,13 @@ def weigh(
         forward.update(_best(fit.items(), max(fit.values()), _PART_FORWARD, among))
     tools = sorted(forward)
     given = {term.word: _given(term, tools) for term in ordered}
-    whole = _sums(given.values(), tools)
-    return _mixed(whole, [_sums((given[term.word] for term in wish), tools) for wish in wishes])
+    scores = _mixed(_sums(given.values()), [_sums(given[term.word] for term in wish) for wish in wishes])
+    kept = sorted(range(len(tools)), key=lambda at: (-scores[at], tools[at]))[:_KEPT]
+    having = [(term.weight, given[term.word]) for term in ordered]
+    return [
+        Weighed(tool=tools[at], score=scores[at], covered=sum(weight for weight, each in having if each[at]))
+        for at in kept
+    ]
 
 
 def _opening(ordered: Sequence[Term], most: int) -> Sequence[Term]:
@@ -104,21 +119,22 @@ def _given(term: Term, tools: Sequence[int]) -> list[float]:
     return found
 
 
-def _sums(given: Iterable[Sequence[float]], tools: Sequence[int]) -> dict[int, float]:
-    return dict(zip(tools, map(sum, zip(*given, strict=True)), strict=True))
+def _sums(given: Iterable[Sequence[float]]) -> list[float]:
+    """Added up tool by tool."""
+    return list(map(sum, zip(*given, strict=True)))
 
 
-def _mixed(whole: dict[int, float], fits: Sequence[dict[int, float]]) -> dict[int, float]:
+def _mixed(whole: list[float], fits: Sequence[list[float]]) -> list[float]:
     """Fitting the request as a whole, and, where it has several wishes, fitting one of them.
 
     A request for three things would otherwise be answered with five tools for the one it has most words about.
     """
     if not fits or not whole:
         return whole
-    best = dict.fromkeys(whole, 0.0)
+    best = [0.0] * len(whole)
     for fit in fits:
-        most = max(fit.values(), default=0.0)
+        most = max(fit)
         if most > 0:
-            best = {tool: max(best[tool], value / most) for tool, value in fit.items()}
-    most = max(whole.values())
-    return {tool: (value + _PART_WEIGHT * best[tool] * most) / (1 + _PART_WEIGHT) for tool, value in whole.items()}
+            best = [max(old, value / most) for old, value in zip(best, fit, strict=True)]
+    most = max(whole)
+    return [(value + _PART_WEIGHT * old * most) / (1 + _PART_WEIGHT) for value, old in zip(whole, best, strict=True)]
