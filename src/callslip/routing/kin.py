@@ -129,7 +129,8 @@ def _signs() -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     for line in _GROUPS.strip().splitlines():
         members = line.split()
-        for word in {stem(member) for member in members}:
+        stems = {stem(member) for member in members}
+        for word in stems if len(stems) > 1 else ():
             found[word] = (*found.get(word, ()), "§" + members[0])
     return found
 
