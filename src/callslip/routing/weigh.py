@@ -7,7 +7,7 @@ tools that the others brought forward. So the work is bounded, whatever is asked
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -22,6 +22,8 @@ _FORWARD = 100
 _PART_FORWARD = 20
 """… and each wish in it."""
 _KEPT = 50
+_SHORT = 4
+"""How many times longer than the tools a list may be to be walked rather than searched for each of them."""
 _FAR = 0.1
 """Tools with less than this part of the best one's score are left out."""
 _PART_WEIGHT = 0.4
@@ -60,13 +62,14 @@ def weigh(
         fit = _touched(wish)
         forward.update(_best(fit.items(), max(fit.values()), _PART_FORWARD, among))
     tools = sorted(forward)
-    given = {term.word: _given(term, tools) for term in ordered}
+    at = {tool: position for position, tool in enumerate(tools)}
+    given = {term.word: _given(term, tools, at) for term in ordered}
     scores = _mixed(_sums(given.values()), [_sums(given[term.word] for term in wish) for wish in wishes])
-    kept = sorted(range(len(tools)), key=lambda at: (-scores[at], tools[at]))[:_KEPT]
+    kept = sorted(at.values(), key=lambda place: (-scores[place], tools[place]))[:_KEPT]
     having = [(term.weight, given[term.word]) for term in ordered]
     return [
-        Weighed(tool=tools[at], score=scores[at], covered=sum(weight for weight, each in having if each[at]))
-        for at in kept
+        Weighed(tool=tools[place], score=scores[place], covered=sum(weight for weight, each in having if each[place]))
+        for place in kept
     ]
 
 
@@ -108,14 +111,20 @@ def _best(sums: Iterable[tuple[int, float]], top: float, most: int, among: Conta
     return [tool for _, tool in sorted(near)[:most]]
 
 
-def _given(term: Term, tools: Sequence[int]) -> list[float]:
-    """What a word gives each of the tools, which are in order."""
+def _given(term: Term, tools: Sequence[int], at: Mapping[int, int]) -> list[float]:
+    """What a word gives each of the tools, which are in order; ``at``: where each stands among them."""
     having, strengths, weight = term.posting.tools, term.posting.strengths, term.weight
-    end, found = len(having), []
-    at = 0
-    for tool in tools:
-        at = bisect_left(having, tool, at)
-        found.append(weight * strengths[at] if at < end and having[at] == tool else 0.0)
+    found = [0.0] * len(tools)
+    if len(having) < _SHORT * len(tools):
+        for tool, strength in zip(having, strengths, strict=True):
+            if tool in at:
+                found[at[tool]] = weight * strength
+        return found
+    place, end = 0, len(having)
+    for position, tool in enumerate(tools):
+        place = bisect_left(having, tool, place)
+        if place < end and having[place] == tool:
+            found[position] = weight * strengths[place]
     return found
 
 
