@@ -39,6 +39,8 @@ _INSERT_TOOL = (
 )
 _CARDS = "select no, id, server, names, servers, descriptions, parameters, documentation, tags from card"
 _NAME = "select tool.name from tool join card on tool.rowid = card.no where card.id = ?"
+_COMMON = 20
+"""Words that one in so many tools has are made ready when the tools are."""
 _MAX_TERMS = 128
 """Words of a request that are looked up, the rarest: a pasted page has hundreds."""
 
@@ -163,6 +165,7 @@ class LexicalIndex:
             weighted[no] = weights(lengths)
         self._servers = {server: frozenset(numbers) for server, numbers in by_server.items()}
         self._postings = Postings(self._db, weighted)
+        self._postings.prepare(1 + len(self._ids) // _COMMON)
 
     def _change(self, wanted: dict[str, Card]) -> tuple[int, int, int]:
         there = {

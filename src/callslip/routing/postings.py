@@ -16,6 +16,7 @@ from callslip.routing.columns import strength
 
 _FIND = "select doc, col from place where term = ?"
 _ALL = "select term from term"
+_COMMON = "select term from term where doc >= ?"
 _KEPT = 4_000_000
 """Places kept; beyond, all are forgotten and read again as they are asked for."""
 
@@ -47,6 +48,11 @@ class Postings:
         if self._terms is None:
             self._terms = frozenset(term for (term,) in self._db.execute(_ALL))
         return self._terms
+
+    def prepare(self, having: int) -> None:
+        """Read the lists of the words that so many tools have: the longest ones, which a search would wait for."""
+        for term in sorted(term for (term,) in self._db.execute(_COMMON, (having,))):
+            self._read(term)
 
     def __getitem__(self, word: str) -> Posting:
         """The word's list; empty where no tool has it."""
