@@ -6,9 +6,9 @@ the request mentions, and, against it, how it came by its score: a request of wh
 those strongly, is mostly about something else.
 
 The factors are those of a logistic regression over eight public sets, each request asked with its right tools and
-without them, rounded; the bars are set so that about 18 % of the requests whose right tools were taken away are still
+without them, rounded; the bars are set so that at most a fifth of the requests whose right tools were taken away are still
 offered one (which is often a tool that would do as well). That has its price: whole user requests hold much that no
-tool has a word for, and about two fifths of them fall under the bar although their tool is there. So what is not
+tool has a word for, and about two fifths to a half of them fall under the bar although their tool is there. So what is not
 offered is named all the same, as a near miss; nothing is out of reach, it is only not promised.
 """
 
@@ -18,9 +18,9 @@ from collections.abc import Sequence
 
 from callslip.routing.hit import Hit
 
-WORDS_BAR = 1.5
+WORDS_BAR = 1.55
 """Where tools were searched by words alone, …"""
-BOTH_BAR = 2.05
+BOTH_BAR = 2.4
 """… and by meaning too."""
 _RATING = 3.0
 _STRENGTH = -3.0
