@@ -56,12 +56,12 @@ def rarity(having: int, of: int) -> float:
     return math.log(1 + (of - having + 0.5) / (having + 0.5))
 
 
-def weights(lengths: Sequence[int]) -> dict[str, float]:
+def weights(lengths: Sequence[int]) -> tuple[float, ...]:
     """What an occurrence weighs in each column of a tool whose columns are so long."""
-    return {
-        column: weight / (1 - _BY_LENGTH + _BY_LENGTH * length / usual)
-        for column, weight, length, usual in zip(COLUMNS, _WEIGHTS, lengths, _USUAL, strict=True)
-    }
+    return tuple(
+        weight / (1 - _BY_LENGTH + _BY_LENGTH * length / usual)
+        for weight, length, usual in zip(_WEIGHTS, lengths, _USUAL, strict=True)
+    )
 
 
 def strength(occurrences: float) -> float:

@@ -6,10 +6,10 @@ the request mentions, and, against it, how it came by its score: a request of wh
 those strongly, is mostly about something else.
 
 The factors are those of a logistic regression over eight public sets, each request asked with its right tools and
-without them, rounded; the bars are set so that at most a fifth of the requests whose right tools were taken away are still
-offered one (which is often a tool that would do as well). That has its price: whole user requests hold much that no
-tool has a word for, and about two fifths to a half of them fall under the bar although their tool is there. So what is not
-offered is named all the same, as a near miss; nothing is out of reach, it is only not promised.
+without them, rounded; the bars are set so that at most a fifth of the requests whose right tools were taken away are
+still offered one (which is often a tool that would do as well). That has its price: whole user requests hold much that
+no tool has a word for, and two fifths to a half of them fall under the bar although their tool is there. So what is
+not offered is named all the same, as a near miss; nothing is out of reach, it is only not promised.
 """
 
 from __future__ import annotations

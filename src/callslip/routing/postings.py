@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from callslip.routing.columns import strength
+from callslip.routing.columns import COLUMNS, strength
 
 _FIND = "select doc, col from place where term = ?"
 _ALL = "select term from term"
@@ -28,13 +28,14 @@ class Posting(msgspec.Struct, frozen=True):
     strengths: array[float]
 
 
+_AT = {column: at for at, column in enumerate(COLUMNS)}
 _NOWHERE = Posting(array("I"), array("f"))
 
 
 class Postings:
     """The lists of all words of an index, until the index changes."""
 
-    def __init__(self, db: sqlite3.Connection, weights: Mapping[int, Mapping[str, float]]) -> None:
+    def __init__(self, db: sqlite3.Connection, weights: Mapping[int, tuple[float, ...]]) -> None:
         """``weights``: by tool, what an occurrence weighs in each column."""
         self._db = db
         self._weights = weights
@@ -64,7 +65,7 @@ class Postings:
     def _read(self, word: str) -> Posting:
         occurrences: dict[int, float] = {}
         for tool, column in self._db.execute(_FIND, (word,)):
-            occurrences[tool] = occurrences.get(tool, 0.0) + self._weights[tool][column]
+            occurrences[tool] = occurrences.get(tool, 0.0) + self._weights[tool][_AT[column]]
         if self._size > _KEPT:
             self._lists.clear()
             self._size = 0

@@ -30,6 +30,8 @@ without rowid
 _SWEEP = "delete from vector where embedder <> ? or identity not in (select identity from live)"
 _BATCH = 256
 _MAX_DESCRIPTION = 500
+_MAX_WISH = 200
+"""Characters of a single wish that are embedded: the time goes with them, and the rest changed nothing measurable."""
 _MAX_PARAMETERS = 12
 _PARTS = 0.5
 """The part of a tool's nearness that goes by the nearest single wish, where a request has several; the rest goes by
@@ -112,7 +114,7 @@ class VectorIndex:
         if not self._ids or k < 1:
             return Near(scores={})
         np = self._np
-        asked = self._embed(request.part_texts or [request.text])
+        asked = self._embed([part[:_MAX_WISH] for part in request.part_texts] or [request.text])
         with one_thread():
             cosines = asked @ self._columns
             spread = _spread(cosines)
