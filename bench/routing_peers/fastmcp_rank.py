@@ -3,6 +3,7 @@
 import asyncio
 import json
 import sys
+import time
 
 from fastmcp.server.transforms.search.bm25 import BM25SearchTransform  # type: ignore[import-not-found]
 from fastmcp.tools.base import Tool  # type: ignore[import-not-found]
@@ -18,7 +19,13 @@ async def main() -> None:
         schema = {"type": "object", "properties": said}
         tools.append(Tool(name=name, description=tool.get("description") or "", parameters=schema))
     transform = BM25SearchTransform(max_results=5)
-    print(json.dumps([[ids[tool.name] for tool in await transform._search(tools, text)] for text in asked["queries"]]))
+    ranked, spent = [], []
+    for text in asked["queries"]:
+        began = time.process_time()
+        found = await transform._search(tools, text)
+        spent.append(1e3 * (time.process_time() - began))
+        ranked.append([ids[tool.name] for tool in found])
+    print(json.dumps({"ranked": ranked, "cpu_ms": spent}))
 
 
 asyncio.run(main())

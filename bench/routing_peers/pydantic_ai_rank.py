@@ -2,6 +2,7 @@
 
 import json
 import sys
+import time
 from typing import Any
 
 from pydantic_ai.tools import ToolDefinition  # type: ignore[import-not-found]
@@ -14,4 +15,10 @@ for at, tool in enumerate(asked["tools"]):
     ids[name] = tool["id"]
     tools.append(ToolDefinition(name=name, description=tool.get("description") or ""))
 context: Any = None
-print(json.dumps([[ids[name] for name in keywords_search_fn(context, [text], tools)[:5]] for text in asked["queries"]]))
+ranked, spent = [], []
+for text in asked["queries"]:
+    began = time.process_time()
+    found = keywords_search_fn(context, [text], tools)[:5]
+    spent.append(1e3 * (time.process_time() - began))
+    ranked.append([ids[name] for name in found])
+print(json.dumps({"ranked": ranked, "cpu_ms": spent}))

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 
 class Embedder(Protocol):
-    """Implementations may be slow to make and must be quick to ask: :meth:`embed` runs inside a search."""
+    """Implementations may be slow to make, and are asked within a search: for a query in milliseconds, if they can."""
 
     @property
     def name(self) -> str:
@@ -29,6 +29,11 @@ class Embedder(Protocol):
         """Whether it was trained on scripts without spaces (Chinese, Japanese, Korean, Thai). Where it was not, such a
         request goes by its words alone.
         """
+        ...
+
+    @property
+    def remote(self) -> bool:
+        """Whether :meth:`embed` waits for another machine or process; a search then belongs in a thread of its own."""
         ...
 
     def embed(self, texts: Sequence[str]) -> Any:

@@ -1,30 +1,52 @@
 """Whether anything fits at all (DEFR-05).
 
-A best tool there always is. It is offered as fitting only where its words explain enough of the request, and, with
-vectors, its meaning is near enough. The bars are set so that at most about a fifth of the requests whose right tools
-were taken away are still offered one. That is bought dearly with whole user requests, which hold much that no tool
-has a word for: about half of them fall under the bar although their tool is there. So what is not offered is named
-all the same, as a near miss; nothing is out of reach, it is only not promised.
+A best tool there always is. It is offered as fitting only where four signs together say so: its rating (how much of the
+request it explains, by words and by meaning), how far it stands out from those behind it, how much of its own name
+the request mentions, and, against it, how it came by its score: a request of which a tool has few words, but
+those strongly, is mostly about something else.
+
+The factors are those of a logistic regression over eight public sets, each request asked with its right tools and
+without them, rounded; the bars are set so that at most a fifth of the requests whose right tools were taken away are
+still offered one (which is often a tool that would do as well). That has its price: whole user requests hold much that
+no tool has a word for, and two fifths to a half of them fall under the bar although their tool is there. So what is
+not offered is named all the same, as a near miss; nothing is out of reach, it is only not promised.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from callslip.routing.hit import Hit
-from callslip.routing.vectors import Near
 
-WORDS_BAR = 0.28
-"""By words alone: the part of the request that the best tool must have the words of."""
-BOTH_BAR = 0.48
-"""With vectors: that part, and 0.04 for each standard deviation that its meaning is nearer than the average tool's."""
-_PER_DEVIATION = 0.04
+WORDS_BAR = 1.55
+"""Where tools were searched by words alone, …"""
+BOTH_BAR = 2.4
+"""… and by meaning too."""
+_RATING = 3.0
+_STRENGTH = -3.0
+_GAP = 2.0
+_NAME = 1.5
+_BEHIND = 5
 
 
-def fits(best: Hit | None, near: Near | None = None) -> bool:
-    """Whether the best tool is to be offered. A tool that the request names always is."""
-    if best is None:
+def fits(hits: Sequence[Hit], mentioned: float, *, by_meaning: bool = False) -> bool:
+    """Whether the first of the hits, which are rated and in order, is to be offered.
+
+    ``mentioned``: the part of its name that the request mentions. A tool that the request names outright always fits.
+    """
+    if not hits:
         return False
-    if best.exact:
+    if hits[0].exact:
         return True
-    if near is None:
-        return best.coverage > WORDS_BAR
-    return best.coverage + _PER_DEVIATION * near.scores.get(best.id, 0.0) > BOTH_BAR
+    return sureness(hits, mentioned) > (BOTH_BAR if by_meaning else WORDS_BAR)
+
+
+def sureness(hits: Sequence[Hit], mentioned: float) -> float:
+    """The signs together; there is at least one hit."""
+    best = hits[0]
+    behind = [hit.rating for hit in hits[1 : 1 + _BEHIND]]
+    gap = 1.0 if best.rating > 0 else 0.0
+    if behind and gap:
+        gap = min(1.0, max(0.0, 1.0 - sum(behind) / len(behind) / best.rating))
+    strength = best.score / best.coverage if best.coverage else 0.0
+    return _RATING * best.rating + _STRENGTH * strength + _GAP * gap + _NAME * mentioned

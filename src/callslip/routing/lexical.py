@@ -1,7 +1,7 @@
 """Search by words, on SQLite's FTS5 (DEFR-04).
 
-FTS5 finds the tools that share words with a request; what it found is then weighed by :mod:`columns`, for the request
-as a whole and for each wish in it. A tool that the request names comes first, whatever else is alike.
+FTS5 keeps which tool has which word in which column; from that a request is weighed as a whole, and for each wish in
+it (:mod:`weigh`). A tool that the request names comes first, whatever else is alike.
 
 The index lives in memory. A file is a copy, read when the index is opened and replaced as a whole when tools have
 changed: two processes can't get into each other's way, and a file that is damaged, or of another version, is made anew
@@ -14,43 +14,35 @@ import contextlib
 import os
 import sqlite3
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from itertools import count
 from pathlib import Path
 
 import msgspec
 
 from callslip.errors import ConfigError
+from callslip.routing import typos
 from callslip.routing.card import Card
-from callslip.routing.columns import WEIGHTS, columns_of, rarity, strengths
+from callslip.routing.columns import columns_of, rarity, weights
 from callslip.routing.exact import Names
 from callslip.routing.hit import Hit
+from callslip.routing.kin import SHARE, SIGNS, is_sign
+from callslip.routing.postings import Postings
 from callslip.routing.request import Request, read
-from callslip.routing.unspaced import is_character, is_unspaced
+from callslip.routing.weigh import Term, weigh
 
 _SETUP = (Path(__file__).parent / "lexical.sql").read_text()
-_VERSION = 1
-_FIND = f"""
-select rowid from tool where tool match ? and rank match 'bm25({", ".join(map(str, WEIGHTS))})' {{among}}
-order by rank limit ?
-"""  # noqa: S608 - numbers of our own
-_INSERT_CARD = "insert into card values (null, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_VERSION = 2
+_INSERT_CARD = "insert into card values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _INSERT_TOOL = (
     "insert into tool (rowid, name, server, description, parameters, documentation, tags) values (?, ?, ?, ?, ?, ?, ?)"
 )
-_AVERAGES = (
-    "select avg(names), avg(servers), avg(descriptions), avg(parameters), avg(documentation), avg(tags) from card"
-)
-_CANDIDATES = 80
-"""Tools that are weighed for a request, …"""
-_PART_CANDIDATES = 20
-"""… and for each wish in it."""
-_MAX_TERMS = 16
-_PART_TERMS = 8
-_MAX_POSTINGS = 2_000
-"""How many occurrences FTS5 may look at; beyond, a request's commonest words are only weighed, not looked up."""
-_PART_WEIGHT = 0.3
-"""What fitting one wish best is worth, beside 1 for fitting the whole request best."""
-_REMEMBERED = 4_096
+_CARDS = "select no, id, server, names, servers, descriptions, parameters, documentation, tags from card"
+_NAME = "select tool.name from tool join card on tool.rowid = card.no where card.id = ?"
+_COMMON = 100
+"""Words that one in so many tools has are made ready when the tools are."""
+_MAX_TERMS = 128
+"""Words of a request that are looked up, the rarest: a pasted page has hundreds."""
 
 
 class Update(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,11 +67,10 @@ class LexicalIndex:
         self._path = path
         self._trouble = ""
         self._ids: dict[int, str] = {}
+        self._servers: dict[str, frozenset[int]] = {}
         self._names = Names(())
-        self._counts: dict[str, int] = {}
-        self._remembered: dict[int, dict[str, float]] = {}
-        self._average: Sequence[float] = ()
         self._db = _empty()
+        self._postings = Postings(self._db, {})
         if path is not None and path.exists():
             self._load(path)
 
@@ -98,8 +89,7 @@ class LexicalIndex:
             self._start_over(f"The copy of the index could not be used ({error})")
             done = self._change(wanted)
         self._names = Names(wanted.values())
-        self._ids = {no: _text(key) for no, key in self._db.execute("select no, id from card")}
-        self._forget()
+        self._read_cards()
         if self._path is not None and (any(done) or self._trouble):
             self._save(self._path)
         trouble, self._trouble = self._trouble, ""
@@ -110,73 +100,72 @@ class LexicalIndex:
         return self.weigh(read(query), server=server)[: max(0, k)]
 
     def weigh(self, request: Request, *, server: str | None = None) -> list[Hit]:
-        """All tools that were looked at, best first: up to 80 for the request, and 20 for each wish in it."""
+        """The best tools, best first: at most 50, and those that the request names."""
         hits = [
             Hit(id=found, score=1.0, coverage=1.0, exact=True) for found in self._names.named(request.names, server)
         ]
-        weights = {word: self._rarity(word) for word in request.words}
-        total = sum(weight for word, weight in weights.items() if self._having(word) or not word.isdigit())
-        known = [word for word in weights if self._having(word)]
-        if not known:
+        terms, total = self._terms(request)
+        if not terms:
             return hits
-        found = dict.fromkeys(self._find(known, _MAX_TERMS, _CANDIDATES, server))
-        for part in request.parts:
-            found |= dict.fromkeys(
-                self._find([word for word in known if word in part], _PART_TERMS, _PART_CANDIDATES, server)
-            )
-        shares = {no: _shares(self._strengths(no), weights) for no in found}
         named = {hit.id for hit in hits}
-        rated = [
-            Hit(id=self._ids[no], score=score, coverage=sum(weights[word] for word in shares[no]) / total)
-            for no, score in _mixed(shares, request.parts, total).items()
-            if self._ids[no] not in named
+        among = None if server is None else self._servers.get(server, frozenset())
+        found = weigh(terms, request.parts, below=max(self._ids) + 1, among=among)
+        return hits + [
+            Hit(id=key, score=each.score / total, coverage=min(1.0, each.covered / total))
+            for each in sorted(found, key=lambda each: (-each.score, self._ids[each.tool]))
+            if (key := self._ids[each.tool]) not in named
         ]
-        return hits + sorted(rated, key=lambda hit: (-hit.score, hit.id))
 
-    def _find(self, terms: Sequence[str], most: int, limit: int, server: str | None) -> list[int]:
-        pairs = [word for word in terms if not is_character(word)]
-        chosen: list[str] = []
-        postings, taken = 0, 0.0
-        for word in sorted(pairs or terms, key=self._having):
-            postings += self._having(word)
-            taken += 0.5 if is_unspaced(word) else 1.0
-            if chosen and (postings > _MAX_POSTINGS or taken > most):
-                break
-            chosen.append(word)
-        if not chosen:
-            return []
-        among = "" if server is None else "and rowid in (select no from card where server = ?)"
-        values = [" OR ".join(f'"{word}"' for word in chosen), *([] if server is None else [_blob(server)]), limit]
-        return [no for (no,) in self._db.execute(_FIND.format(among=among), values)]
+    def mentioned(self, key: str, request: Request) -> float:
+        """The part of a tool's name, by weight of its words, that the request mentions: 0 to 1."""
+        found = self._db.execute(_NAME, (_blob(key),)).fetchone()
+        words = set(found[0].split()) if found else set()
+        total = sum(map(self._weight, words))
+        return sum(map(self._weight, words.intersection(request.words))) / total if total else 0.0
 
-    def _having(self, word: str) -> int:
-        """How many tools have the word."""
-        if not self._counts:
-            self._counts = dict(self._db.execute("select term, doc from term"))
-        return self._counts.get(word, 0)
+    def _terms(self, request: Request) -> tuple[list[Term], float]:
+        """The words that are looked up, and the weight of all that the request has."""
+        terms: list[Term] = []
+        read_into: list[str] = []
+        total = 0.0
+        for word in request.words:
+            posting = self._postings[word]
+            weight = self._weight(word)
+            if posting.tools:
+                terms.append(Term(word=word, weight=weight, posting=posting))
+            elif len(read_into) < typos.MOST and typos.is_plain(word):
+                read_into.append(word)
+            if posting.tools or not word.isdigit():
+                total += weight
+        asked = {term.word for term in terms}
+        for word in read_into:
+            others = [other for other in typos.meant(word, self._postings.terms) if other not in asked]
+            if others:
+                other = max(others, key=lambda other: (len(self._postings[other].tools), other))
+                terms.append(Term(word=other, weight=typos.SHARE * self._weight(other), posting=self._postings[other]))
+                asked.add(other)
+        if len(terms) > _MAX_TERMS:
+            terms = sorted(terms, key=lambda term: (len(term.posting.tools), term.word))[:_MAX_TERMS]
+        return terms, total
 
-    def _rarity(self, word: str) -> float:
-        return rarity(self._having(word), len(self._ids))
+    def _weight(self, word: str) -> float:
+        rare = rarity(len(self._postings[word].tools), len(self._ids))
+        if is_sign(word):
+            return SHARE * rare
+        return (1 - SHARE) * rare if word in SIGNS else rare
 
-    def _strengths(self, no: int) -> dict[str, float]:
-        known = self._remembered.get(no)
-        if known is None:
-            if len(self._remembered) >= _REMEMBERED:
-                self._remembered.clear()
-            columns = self._db.execute("select * from tool where rowid = ?", (no,)).fetchone()
-            known = self._remembered[no] = strengths(columns, self._averages())
-        return known
-
-    def _averages(self) -> Sequence[float]:
-        if not self._average:
-            self._average = self._db.execute(_AVERAGES).fetchone()
-        return self._average
-
-    def _forget(self) -> None:
-        """What was worked out from the tools as they were."""
-        self._counts = {}
-        self._remembered = {}
-        self._average = ()
+    def _read_cards(self) -> None:
+        """What is worked out from the tools as they are."""
+        self._ids = {}
+        by_server: dict[str, list[int]] = {}
+        weighted = {}
+        for no, key, server, *lengths in self._db.execute(_CARDS):
+            self._ids[no] = _text(key)
+            by_server.setdefault(_text(server), []).append(no)
+            weighted[no] = weights(lengths)
+        self._servers = {server: frozenset(numbers) for server, numbers in by_server.items()}
+        self._postings = Postings(self._db, weighted)
+        self._postings.prepare(1 + len(self._ids) // _COMMON)
 
     def _change(self, wanted: dict[str, Card]) -> tuple[int, int, int]:
         there = {
@@ -190,11 +179,17 @@ class LexicalIndex:
             for key in [*gone, *stale]:
                 self._db.execute("delete from tool where rowid = ?", (there[key][0],))
                 self._db.execute("delete from card where no = ?", (there[key][0],))
-            for key in [*new, *stale]:
-                columns = columns_of(wanted[key])
-                row = (_blob(key), identities[key], _blob(wanted[key].server), *map(len, columns))
-                no = self._db.execute(_INSERT_CARD, row).lastrowid
-                self._db.execute(_INSERT_TOOL, (no, *map(" ".join, columns)))
+            taken = {no for key, (no, _) in there.items() if there[key][1] == identities.get(key)}
+            free = (no for no in count(1) if no not in taken)
+            columns = [(next(free), wanted[key], columns_of(wanted[key])) for key in [*new, *stale]]
+            self._db.executemany(
+                _INSERT_CARD,
+                [
+                    (no, _blob(card.id), identities[card.id], _blob(card.server), *map(len, found))
+                    for no, card, found in columns
+                ],
+            )
+            self._db.executemany(_INSERT_TOOL, [(no, *map(" ".join, found)) for no, _, found in columns])
         return len(new), len(stale), len(gone)
 
     def _load(self, path: Path) -> None:
@@ -214,7 +209,6 @@ class LexicalIndex:
     def _start_over(self, reason: str) -> None:
         self._db.close()
         self._db = _empty()
-        self._forget()
         self._trouble = f"{reason}. The index was made anew from the tools; nothing is missing."
 
     def _save(self, path: Path) -> None:
@@ -253,26 +247,3 @@ def _blob(text: str) -> bytes:
 
 def _text(blob: bytes) -> str:
     return blob.decode("utf-8", "surrogatepass")
-
-
-def _shares(strong: dict[str, float], weights: dict[str, float]) -> dict[str, float]:
-    """What each of the request's words that the tool has gives it."""
-    return {word: weight * strong[word] for word, weight in weights.items() if word in strong}
-
-
-def _mixed(shares: dict[int, dict[str, float]], parts: Sequence[frozenset[str]], total: float) -> dict[int, float]:
-    """Each tool's score: fitting the request as a whole, and, where it has several wishes, fitting one of them.
-
-    A request for three things would otherwise be answered with five tools for the one it has most words about.
-    """
-    whole = {no: sum(share.values()) for no, share in shares.items()}
-    if not parts:
-        return {no: value / total for no, value in whole.items()}
-    best = dict.fromkeys(whole, 0.0)
-    for part in parts:
-        fits = {no: sum(value for word, value in share.items() if word in part) for no, share in shares.items()}
-        most = max(fits.values(), default=0.0)
-        if most > 0:
-            best = {no: max(best[no], fit / most) for no, fit in fits.items()}
-    most = max(whole.values(), default=0.0)
-    return {no: (value + _PART_WEIGHT * best[no] * most) / (1 + _PART_WEIGHT) / total for no, value in whole.items()}

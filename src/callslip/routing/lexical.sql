@@ -1,6 +1,6 @@
 -- The words of all tools, cut and stemmed by us: the tokenizer only has to split at spaces. Always in memory; a file
 -- is a copy of it. Ids and servers are blobs because a lone surrogate has no UTF-8.
-pragma user_version = 1;
+pragma user_version = 2;
 
 create table card (
   no integer primary key,
@@ -20,4 +20,6 @@ create virtual table tool using fts5 (
   name, server, description, parameters, documentation, tags, tokenize = 'ascii'
 );
 
+-- The index read from its other side: each word's places, in order of `doc`.
+create virtual table place using fts5vocab (tool, instance);
 create virtual table term using fts5vocab (tool, row);

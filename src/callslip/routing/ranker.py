@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -14,12 +14,14 @@ from callslip.routing.exact import Names
 from callslip.routing.fuse import fuse
 from callslip.routing.hit import Hit
 from callslip.routing.lexical import LexicalIndex, Update
-from callslip.routing.request import read
+from callslip.routing.request import Request, read
 from callslip.routing.unspaced import share
 from callslip.routing.vectors import Near, VectorIndex
 
 _NEAREST = 50
 """Tools that are looked at for their meaning alone."""
+_ENOUGH = 50
+"""Tools from which on nearness, which is relative to the average tool, tells enough to be asked for by the bar."""
 _MISSES = 3
 SELECT = "select:"
 """A query that begins so names tools, separated by commas, and finds these only."""
@@ -36,6 +38,15 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """When nothing fits: what came nearest, up to three. They can be chosen by name."""
     trouble: str = ""
     """What did not work, and what was done instead: an embedder that failed."""
+
+
+class _Ranked(msgspec.Struct, frozen=True):
+    """A request's tools in order, and how the order was come by."""
+
+    request: Request
+    hits: list[Hit]
+    by_meaning: bool = False
+    trouble: str = ""
 
 
 class Ranker:
@@ -78,25 +89,30 @@ class Ranker:
 
     def rank(self, query: str, k: int, *, server: str | None = None) -> list[Hit]:
         """The best ``k`` tools, best first, whether or not they fit."""
-        return self._ranked(query, server)[0][: max(0, k)]
+        return self._ranked(query, server).hits[: max(0, k)]
 
-    def search(self, queries: Sequence[str], k: int, *, server: str | None = None) -> Answer:
+    def search(
+        self, queries: Sequence[str], k: int, *, server: str | None = None, without: Collection[str] = ()
+    ) -> Answer:
         """What fits the queries, one for each thing that is wanted, ``k`` tools in all; or that nothing does.
 
         ``select:NAME[,NAME]`` finds exactly these. Each query that anything fits gets its turn: first the best tool of
-        each, then the second of each, and so on.
+        each, then the second of each, and so on. Tools of ``without`` are left out, as if they weren't there: those
+        that the model sees already, for one.
         """
         found: list[list[Hit]] = []
         missed: list[list[Hit]] = []
         trouble = ""
         for query in queries:
             if query.strip().casefold().startswith(SELECT):
-                chosen = self.select(query.strip()[len(SELECT) :], server=server)
+                chosen = [
+                    hit for hit in self.select(query.strip()[len(SELECT) :], server=server) if hit.id not in without
+                ]
                 (found if chosen else missed).append(chosen)
                 continue
-            hits, near, failed = self._ranked(query, server)
-            trouble = trouble or failed
-            (found if fit.fits(hits[0] if hits else None, near) else missed).append(hits)
+            ranked = self._ranked(query, server, without)
+            trouble = trouble or ranked.trouble
+            (found if self._fits(ranked) else missed).append(ranked.hits)
         hits = _in_turns(found)[: max(0, k)]
         if hits:
             return Answer(hits=tuple(hits), trouble=trouble)
@@ -115,17 +131,22 @@ class Ranker:
             for found in dict.fromkeys(found for name in wanted for found in self._names.named([name], server))
         ]
 
-    def _ranked(self, query: str, server: str | None) -> tuple[list[Hit], Near | None, str]:
+    def _ranked(self, query: str, server: str | None, without: Collection[str] = ()) -> _Ranked:
         request = read(query)
-        hits = self._lexical.weigh(request, server=server)
+        hits = [hit for hit in self._lexical.weigh(request, server=server) if hit.id not in without]
         if self._vectors is None or self._blind or not request.words:
-            return hits, None, self._blind
+            return _Ranked(request, fuse(hits), trouble=self._blind)
         trust = 1.0 if self._vectors.embedder.reads_unspaced else 1.0 - share(request.text)
         try:
             near = self._vectors.near(request, _NEAREST, also=[hit.id for hit in hits], server=server)
         except Exception as error:  # noqa: BLE001 - whatever an embedder raises, words go on
-            return hits, None, _failed(error)
-        return fuse(hits, near, trust=trust), near, ""
+            return _Ranked(request, fuse(hits), trouble=_failed(error))
+        near = Near(scores={key: value for key, value in near.scores.items() if key not in without})
+        return _Ranked(request, fuse(hits, near, trust=trust), by_meaning=trust > 0 and len(self._vectors) >= _ENOUGH)
+
+    def _fits(self, ranked: _Ranked) -> bool:
+        mentioned = self._lexical.mentioned(ranked.hits[0].id, ranked.request) if ranked.hits else 0.0
+        return fit.fits(ranked.hits, mentioned, by_meaning=ranked.by_meaning)
 
     def _why(self, queries: Sequence[str], nearest: Sequence[Hit], server: str | None) -> str:
         of = "" if server is None else f" of the server {server!r}"

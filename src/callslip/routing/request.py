@@ -6,6 +6,7 @@ import re
 
 import msgspec
 
+from callslip.routing.kin import with_kin
 from callslip.routing.text import ends, words
 
 _MAX_PARTS = 6
@@ -20,7 +21,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     """Bounded: the beginning and the end of a long one."""
     words: tuple[str, ...]
-    """Each once, in order."""
+    """Each once, in order; then the signs of their groups."""
     parts: tuple[frozenset[str], ...]
     """The words of each sentence or clause, where there are several: each may want a tool of its own. At most six."""
     part_texts: tuple[str, ...]
@@ -32,7 +33,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 def read(text: str) -> Request:
     """Take a request apart; works for every text."""
     text = ends(text)
-    parts = [(frozenset(words(part)), part) for part in _SPLIT.split(text) if part]
+    parts = [(frozenset(with_kin(words(part))), part) for part in _SPLIT.split(text) if part]
     parts = [(found, part) for found, part in parts if len(found) > 1]
     if len(parts) > _MAX_PARTS:
         parts = [*parts[: _MAX_PARTS - 1], parts[-1]]
@@ -41,7 +42,7 @@ def read(text: str) -> Request:
     mentioned = [name for name in _NAME.findall(text) if _COMPOUND.search(name)]
     return Request(
         text=text,
-        words=tuple(dict.fromkeys(words(text))),
+        words=tuple(dict.fromkeys(with_kin(words(text)))),
         parts=tuple(found for found, _ in parts),
         part_texts=tuple(part for _, part in parts),
         names=tuple(dict.fromkeys([text.strip(), *mentioned[:32]])),

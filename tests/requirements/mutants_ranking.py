@@ -1,0 +1,97 @@
+"""Breaks of ranking: names, words, meaning, and the word that nothing fits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mutant import Mutant
+
+LEXICAL = "tests/unit/routing/test_lexical.py"
+WEIGH = "tests/unit/routing/test_weigh.py"
+RANKER = "tests/unit/routing/test_ranker.py"
+FUSE = "tests/unit/routing/test_fuse.py"
+TEXT = "tests/unit/routing/test_text.py"
+ENDPOINT = "tests/unit/routing/test_endpoint.py"
+
+RANKING: Sequence[Mutant] = (
+    Mutant(
+        "DEFR-02",
+        "a tool that is named comes where its words put it",
+        "routing/fuse.py",
+        "    return exact + [replace(hit, rating=rated[hit.id]) for hit in found]",
+        "    return [replace(hit, rating=rated[hit.id]) for hit in found] + exact",
+        (FUSE,),
+    ),
+    Mutant(
+        "DEFR-02",
+        "a search gives more than was asked for",
+        "routing/ranker.py",
+        "hits = _in_turns(found)[: max(0, k)]",
+        "hits = _in_turns(found)",
+        (RANKER,),
+    ),
+    Mutant(
+        "DEFR-03",
+        "a tool that is gone can still be selected",
+        "routing/ranker.py",
+        "        self._names = Names({card.id: card for card in known}.values())\n",
+        "        self._names = Names(known) if not hasattr(self, 'updated') else self._names\n",
+        (RANKER,),
+    ),
+    Mutant(
+        "DEFR-04",
+        "a typing error finds nothing",
+        "routing/lexical.py",
+        "            elif len(read_into) < typos.MOST and typos.is_plain(word):\n",
+        "            elif False:\n",
+        (WEIGH,),
+    ),
+    Mutant(
+        "DEFR-04",
+        "other words for the same find nothing",
+        "routing/kin.py",
+        "    return words + [sign for word in words if word in SIGNS for sign in SIGNS[word]]",
+        "    return words",
+        (WEIGH,),
+    ),
+    Mutant(
+        "DEFR-04",
+        "Chinese goes by whole runs",
+        "routing/unspaced.py",
+        "    return [*run, *(run[at : at + 2] for at in range(len(run) - 1))]",
+        "    return [run]",
+        (TEXT, LEXICAL),
+    ),
+    Mutant(
+        "DEFR-04",
+        "meaning counts in a script that the embedder can't read",
+        "routing/fuse.py",
+        "    nearness = {} if near is None or trust <= 0 else near.scores\n",
+        "    trust = 1.0\n    nearness = {} if near is None else near.scores\n",
+        (FUSE,),
+    ),
+    Mutant(
+        "DEFR-04",
+        "an endpoint's rows are taken in the order they come",
+        "routing/endpoint.py",
+        "        found = {row.index: row.embedding for row in data}\n",
+        "        found = {at: row.embedding for at, row in enumerate(data)}\n",
+        (ENDPOINT,),
+    ),
+    Mutant(
+        "DEFR-05",
+        "the best tool is always offered",
+        "routing/fit.py",
+        "    return sureness(hits, mentioned) > (BOTH_BAR if by_meaning else WORDS_BAR)",
+        "    return True",
+        (FUSE, RANKER),
+    ),
+    Mutant(
+        "DEFR-05",
+        "standing out doesn't count",
+        "routing/fit.py",
+        " + _GAP * gap + ",
+        " + _GAP + ",
+        (FUSE,),
+    ),
+)

@@ -1,0 +1,124 @@
+"""Vectors from an OpenAI-compatible endpoint, over real HTTP on loopback."""
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler
+from typing import Any
+
+import pytest
+
+from callslip.errors import ConfigError
+from callslip.routing.card import Card
+from callslip.routing.endpoint import EndpointEmbedder, EndpointFailed
+from callslip.routing.ranker import Ranker
+from callslip.testing.loopback import Loopback
+
+numpy = pytest.importorskip("numpy")
+
+
+class Server:
+    """Answers each request with what ``answer`` makes of it."""
+
+    def __init__(self) -> None:
+        self.asked: list[dict[str, Any]] = []
+        self.headers: list[dict[str, str]] = []
+        self.answer: Any = lambda body: (200, {"data": self.rows(body["input"])})
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                server.asked.append(body)
+                server.headers.append({key.lower(): value for key, value in self.headers.items()})
+                status, said = server.answer(body)
+                sent = said if isinstance(said, bytes) else json.dumps(said).encode()
+                self.send_response(status)
+                if status == 307:
+                    self.send_header("location", "/elsewhere")
+                self.send_header("content-length", str(len(sent)))
+                self.end_headers()
+                self.wfile.write(sent)
+
+            def log_message(self, *args: Any) -> None: ...
+
+        self.http = Loopback(Handler)
+        self.url = f"http://127.0.0.1:{self.http.server_address[1]}/v1"
+        self.thread = threading.Thread(target=self.http.serve_forever, args=(0.01,))
+        self.thread.start()
+
+    def rows(self, texts: list[str]) -> list[dict[str, Any]]:
+        found = [{"index": at, "embedding": [float(len(text)), 3.0, 0.0]} for at, text in enumerate(texts)]
+        return found[::-1]
+
+    def close(self) -> None:
+        self.http.shutdown()
+        self.http.hang_up()
+        self.http.server_close()
+        self.thread.join()
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    made = Server()
+    yield made
+    made.close()
+
+
+def embedder(server: Server, **options: Any) -> EndpointEmbedder:
+    return EndpointEmbedder("small", base_url=server.url, api_key="secret-key", dimensions=3, **options)
+
+
+@pytest.mark.requirement("DEFR-04")
+def test_rows_come_in_the_order_of_the_texts_and_of_length_one(server: Server) -> None:
+    rows = embedder(server).embed(["four", "", "\ud800"])
+    assert rows.shape == (3, 3)
+    assert numpy.allclose(rows[0], [0.8, 0.6, 0.0])
+    assert numpy.allclose(numpy.linalg.norm(rows, axis=1), 1)
+    assert server.asked[0]["model"] == "small"
+    assert server.asked[0]["input"] == ["four", " ", "?"]
+    assert server.headers[0]["authorization"] == "Bearer secret-key"
+    assert embedder(server).embed([]).shape == (0, 3)
+
+
+def test_many_texts_go_in_several_requests(server: Server) -> None:
+    rows = embedder(server).embed(["x" * (1 + at % 7) for at in range(300)])
+    assert rows.shape == (300, 3)
+    assert [len(asked["input"]) for asked in server.asked] == [128, 128, 44]
+    assert numpy.allclose(rows[0], rows[7])
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "told"),
+    [
+        (500, b"secret-key is wrong", "HTTP status 500"),
+        (307, b"", "HTTP status 307"),
+        (200, b"no json", "no embeddings"),
+        (200, {"data": [{"index": 0, "embedding": ["a"]}]}, "no embeddings"),
+        (200, {"data": []}, "0 vectors"),
+        (200, {"data": [{"index": 0, "embedding": [1.0, 2.0]}]}, "1 vectors of \\[2\\] numbers for 1 texts"),
+        (200, {"data": [{"index": 5, "embedding": [1.0, 2.0, 3.0]}]}, "1 vectors"),
+    ],
+)
+def test_what_is_no_answer_is_told_without_the_key(server: Server, status: int, said: Any, told: str) -> None:
+    server.answer = lambda body: (status, said)
+    with pytest.raises(EndpointFailed, match=told) as failed:
+        embedder(server).embed(["a"])
+    assert "secret-key" not in str(failed.value)
+    assert "secret-key" not in repr(embedder(server))
+
+
+def test_a_search_goes_on_by_words_when_nobody_answers(server: Server) -> None:
+    tools = [Card(id="pay", name="pay_invoice"), Card(id="mail", name="send_mail")]
+    ranker = Ranker(tools, embedder=embedder(server, timeout=5))
+    server.answer = lambda body: (503, b"")
+    answer = ranker.search(["pay invoice"], 3)
+    assert [hit.id for hit in answer.hits][:1] == ["pay"]
+    assert "HTTP status 503" in answer.trouble
+    assert "words alone" in answer.trouble
+
+
+@pytest.mark.parametrize("address", ["", "ftp://x/v1", "https://user:pass@x/v1", "not an address"])
+def test_an_address_that_is_none_is_refused(address: str) -> None:
+    with pytest.raises(ConfigError, match="http or https"):
+        EndpointEmbedder("m", base_url=address, dimensions=3)
