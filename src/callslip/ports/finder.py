@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Protocol
 
 import msgspec
@@ -43,8 +43,8 @@ class Finder(Protocol):
         """
         ...
 
-    async def fitting(self, text: str, most: int) -> tuple[str, ...]:
-        """Names of the tools that fit what was said, best first; none if none fits."""
+    async def fitting(self, text: str, most: int, *, without: Collection[str] = ()) -> tuple[str, ...]:
+        """Names of the tools that fit what was said, best first, besides these; none if none fits."""
         ...
 
     def close(self) -> None:

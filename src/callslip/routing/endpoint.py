@@ -82,6 +82,18 @@ class EndpointEmbedder:
         self._headers = {"accept-encoding": "identity"} | ({"authorization": f"Bearer {api_key}"} if api_key else {})
         self._timeout = timeout
 
+    @classmethod
+    def learn(cls, model: str, *, base_url: str, api_key: str | None = None) -> EndpointEmbedder:
+        """The same, with the length of its vectors as the server gives one.
+
+        Raises:
+            EndpointFailed: it gave none. ConfigError.
+        """
+        asked = cls(model, base_url=base_url, api_key=api_key, dimensions=0)
+        with httpx2.Client(timeout=asked._timeout, follow_redirects=False) as http:
+            asked.dimensions = len(asked._asked(http, ["tool"])[0])
+        return asked
+
     def __repr__(self) -> str:
         return f"EndpointEmbedder({self.name!r})"
 
@@ -100,6 +112,14 @@ class EndpointEmbedder:
         return array / self._np.maximum(lengths, 1e-12)
 
     def _ask(self, http: httpx2.Client, texts: list[str]) -> list[list[float]]:
+        rows = self._asked(http, texts)
+        sizes = sorted({len(row) for row in rows})
+        if sizes != [self.dimensions]:
+            raise EndpointFailed(f"{self.name} gave vectors of {sizes} numbers, where {self.dimensions} were expected")
+        return rows
+
+    def _asked(self, http: httpx2.Client, texts: list[str]) -> list[list[float]]:
+        """One row a text, as the server gives them."""
         body = {"model": self._model, "input": texts, "encoding_format": "float"}
         try:
             with http.stream("POST", self._url, json=body, headers=self._headers) as response:
@@ -113,12 +133,8 @@ class EndpointEmbedder:
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise EndpointFailed(f"{self.name} answered with no embeddings: {error}") from error
         found = {row.index: row.embedding for row in data}
-        if set(found) != set(range(len(texts))) or any(len(row) != self.dimensions for row in found.values()):
-            sizes = sorted({len(row.embedding) for row in data})
-            raise EndpointFailed(
-                f"{self.name} gave {len(data)} vectors of {sizes} numbers for {len(texts)} texts,"
-                f" where {self.dimensions} numbers each were expected"
-            )
+        if set(found) != set(range(len(texts))):
+            raise EndpointFailed(f"{self.name} gave {len(data)} vectors for {len(texts)} texts")
         return [found[at] for at in range(len(texts))]
 
 

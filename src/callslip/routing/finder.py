@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -71,8 +71,8 @@ class ToolFinder:
     async def search(self, queries: Sequence[str], most: int, *, server: str = "") -> Findings:
         return await self._alone(lambda ranker: self._search(ranker, queries, most, server))
 
-    async def fitting(self, text: str, most: int) -> tuple[str, ...]:
-        answer: Answer = await self._alone(lambda ranker: ranker.search([_plain(text)], most))
+    async def fitting(self, text: str, most: int, *, without: Collection[str] = ()) -> tuple[str, ...]:
+        answer: Answer = await self._alone(lambda ranker: ranker.search([_plain(text)], most, without=without))
         return tuple(hit.id for hit in answer.hits)
 
     def _search(self, ranker: Ranker, queries: Sequence[str], most: int, server: str) -> Findings:

@@ -81,6 +81,18 @@ def test_rows_come_in_the_order_of_the_texts_and_of_length_one(server: Server) -
     assert embedder(server).embed([]).shape == (0, 3)
 
 
+def test_the_length_of_vectors_is_learned_by_asking(server: Server) -> None:
+    learned = EndpointEmbedder.learn("small", base_url=server.url, api_key="secret-key")
+    assert learned.dimensions == 3
+    assert learned.embed(["four"]).shape == (1, 3)
+
+
+def test_who_gives_no_vector_teaches_nothing(server: Server) -> None:
+    server.answer = lambda body: (500, {})
+    with pytest.raises(EndpointFailed, match="HTTP status 500"):
+        EndpointEmbedder.learn("small", base_url=server.url)
+
+
 def test_many_texts_go_in_several_requests(server: Server) -> None:
     rows = embedder(server).embed(["x" * (1 + at % 7) for at in range(300)])
     assert rows.shape == (300, 3)
@@ -96,7 +108,7 @@ def test_many_texts_go_in_several_requests(server: Server) -> None:
         (200, b"no json", "no embeddings"),
         (200, {"data": [{"index": 0, "embedding": ["a"]}]}, "no embeddings"),
         (200, {"data": []}, "0 vectors"),
-        (200, {"data": [{"index": 0, "embedding": [1.0, 2.0]}]}, "1 vectors of \\[2\\] numbers for 1 texts"),
+        (200, {"data": [{"index": 0, "embedding": [1.0, 2.0]}]}, "gave vectors of \\[2\\] numbers, where 3 were expected"),
         (200, {"data": [{"index": 5, "embedding": [1.0, 2.0, 3.0]}]}, "1 vectors"),
     ],
 )

@@ -77,7 +77,10 @@ class TestSearch:
 
     async def test_a_users_words_are_no_command(self, finder):
         assert await finder.fitting("select:mail.send,geo.weather", 5) == await finder.fitting("mail.send,geo.weather", 5)
-        assert await finder.fitting("Refund the payment", 5) == ("pay.refund",)
+        assert (await finder.fitting("Refund the payment", 5))[0] == "pay.refund"
+
+    async def test_what_is_shown_already_takes_no_place(self, finder):
+        assert "pay.refund" not in await finder.fitting("Refund the payment", 1, without={"pay.refund"})
 
     async def test_many_at_once(self, finder):
         found = await asyncio.gather(*(finder.search(["refund a payment"], 3) for _ in range(20)))
