@@ -35,6 +35,7 @@ from callslip.routing.card import Card
 from callslip.routing.ranker import Ranker
 from callslip.routing.usem import UsemEmbedder
 
+OWN = Path(__file__).with_name("routing_own")
 PEERS = Path(__file__).parent / "routing_peers"
 Figures = dict[str, Any]
 Query = dict[str, Any]
@@ -82,19 +83,27 @@ def the_embedder() -> UsemEmbedder:
 def own(cards: list[Card], queries: list[Query], embedder: Embedder | None) -> Figures:
     ranker = Ranker(cards, embedder=embedder)
     found, spent, offered, false = [], [], [], []
-    for query in queries:
+    unserved = [query for query in queries if not query["gold"]]
+    tempted = [float(bool(ranker.search([query["text"]], 5).hits)) for query in unserved]
+    for query in served(queries):
         began = time.process_time()
         hits = ranker.rank(query["text"], 5)
         spent.append(1e3 * (time.process_time() - began))
         found.append(recall([hit.id for hit in hits], query["gold"]))
         offered.append(float(bool(ranker.search([query["text"]], 5).hits)))
         false.append(float(bool(ranker.search([query["text"]], 5, without=query["gold"]).hits)))
-    return {
+    figures = {
         "recall_at_5": percent(found),
         "cpu_ms": round(statistics.median(spent), 2),
         "offered": percent(offered),
         "false_offers": percent(false),
     }
+    return figures | ({"unanswerable": len(unserved), "offered_all_the_same": percent(tempted)} if unserved else {})
+
+
+def served(queries: list[Query]) -> list[Query]:
+    """Those that some tool can serve."""
+    return [query for query in queries if query["gold"]]
 
 
 def peer(name: str, python: str, tools: Path, queries: list[Query]) -> Figures:
@@ -139,7 +148,7 @@ def times(tools: list[dict[str, Any]], queries: list[str], size: int, embedder: 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folder", type=Path, nargs="?", default=OWN)
     parser.add_argument("--vectors", action="store_true", help="measure with the [vectors] extra too")
     parser.add_argument("--peer", action="append", default=[], metavar="NAME=PYTHON")
     parser.add_argument("--set", action="append", default=[])
@@ -160,7 +169,7 @@ def main() -> None:
             rows["vectors"] = own(cards, queries, embedder)
         for each in args.peer:
             known, _, python = each.partition("=")
-            rows[known] = peer(known, python, path, queries)
+            rows[known] = peer(known, python, path, served(queries))
         sets[name] = rows
         all_tools |= {tool["id"]: tool for tool in tools}
         some_queries += [query["text"] for query in queries[:: max(1, len(queries) // 40)]]

@@ -35,7 +35,6 @@ from mutants_mistral import MISTRAL
 from mutants_native_search import NATIVE_SEARCH
 from mutants_people import PEOPLE
 from mutants_project import PROJECT
-from mutants_ranking import RANKING
 from mutants_responses import RESPONSES
 from mutants_retry import RETRY
 from mutants_routing import ROUTING

@@ -26,7 +26,7 @@ BREAKERS: Sequence[Mutant] = (
     ),
     Mutant(
         "RESI-04", "one that was killed while it tried keeps everybody out", "breakers/shared.py",
-        "return self._owners.liveness(row.by) not in _ALIVE", "return False",
+        "if self._owners.liveness(row.by) in _ALIVE:", "if _ALIVE:",
         (f"{SHARED}::test_one_that_is_killed_while_it_tries_leaves_the_place_to_others",),
     ),
     Mutant(
@@ -66,7 +66,8 @@ BREAKERS: Sequence[Mutant] = (
     ),
     Mutant(
         "RESI-05", "the model is not told", "sessions/project.py",
-        'disclosed = disclosure(response.fallback) if response.fallback is not None else ""', 'disclosed = ""',
+        "    disclosed = disclosure(response.fallback, ended=_ended(response)) if response.fallback is not None",
+        "    disclosed = disclosure(response.fallback, ended=_ended(response)) if response.fallback is response",
         (f"{FALLBACK}::TestAnotherTool::test_it_answers_the_same_call_and_says_so",),
     ),
     Mutant(

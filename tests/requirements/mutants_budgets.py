@@ -124,7 +124,32 @@ BUDGETS: Sequence[Mutant] = (
         (GUARD, COUNTED),
     ),
     Mutant(
-        "ARGS-05", "spelling tells equal calls apart", "core/repeat.py",
+        "ARGS-05", "calls that were made are told apart by their spelling", "core/repeat.py",
+        "if said is None or call.edits or", "if True or",
+        (GUARD, COUNTED),
+    ),
+    Mutant(
+        "ARGS-05", "a person is asked again for other words", "core/repeat.py",
+        "call.asked if response.error_code in _OF_PEOPLE else None", "None",
+        (GUARD,),
+    ),
+    Mutant(
+        "ARGS-05", "what a person put there is the model's", "core/repeat.py",
+        "if said is None or call.edits or", "if said is None or",
+        (GUARD, COUNTED),
+    ),
+    Mutant(
+        "ARGS-05", "final arguments are not looked up", "gate/pipeline.py",
+        "None if case.made is None else", "None if True else",
+        (GUARD,),
+    ),
+    Mutant(
+        "ARGS-05", "insisting in other words is not counted", "core/counting.py",
+        "if before.call_id == same_as:", "if False:",
+        (GUARD, COUNTED),
+    ),
+    Mutant(
+        "ARGS-05", "spelling tells equal proposals apart", "core/repeat.py",
         "return canon.canonical(canon.parse(value.encode()))", "return value",
         (COUNTED,),
     ),

@@ -45,6 +45,11 @@ LEFTOVERS: Sequence[Mutant] = (
         (f"{BLOBS}::test_a_full_disk_says_so_and_leaves_nothing_that_counts",),
     ),
     Mutant(
+        "LEDG-01", "of two that open a new folder at once the second is refused", "machine_file.py",
+        "if not _is_busy(error) or time.monotonic() > until:", "if error:",
+        ("tests/unit/ledgers/test_opening.py",),
+    ),
+    Mutant(
         "RESI-03", "a process that has lost its parents is not found", "testing/nothing_left.py",
         "if pid in marked or _descends(pid, parents)}", "if _descends(pid, parents)}",
         (f"{LEFT}::test_a_process_that_has_lost_its_parents",),

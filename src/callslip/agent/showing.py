@@ -65,7 +65,7 @@ async def _preselect(
     if parts.finder is None or not most or not said:
         return ()
     visible = [tool.name for tool in pinned]
-    fitting = await parts.finder.fitting(said, most, without={*visible, *(one.name for one in known)})
+    fitting = await parts.finder.likely(said, most, without={*visible, *(one.name for one in known)})
     wanted = [parts.catalogue.found(name) for name in fitting if name in parts.catalogue]
     room = Room(parts.routing.tools, parts.routing.tokens)
     return admit(wanted, visible=visible, active=known, room=room).activated

@@ -43,8 +43,10 @@ class Finder(Protocol):
         """
         ...
 
-    async def fitting(self, text: str, most: int, *, without: Collection[str] = ()) -> tuple[str, ...]:
-        """Names of the tools that fit what was said, best first, besides these; none if none fits."""
+    async def likely(self, text: str, most: int, *, without: Collection[str] = ()) -> tuple[str, ...]:
+        """Names of the tools that may well be needed for what was said, best first, besides these. Less is asked of
+        them than of what a search finds: they are shown, and nobody says that they fit.
+        """
         ...
 
     def close(self) -> None:

@@ -9,7 +9,6 @@ from typing import TypeVar
 
 import anyio.to_thread
 
-from callslip.core.routing import SELECT
 from callslip.core.tool import ToolSpec
 from callslip.ports.embedder import Embedder
 from callslip.ports.finder import Findings, Matches
@@ -71,9 +70,9 @@ class ToolFinder:
     async def search(self, queries: Sequence[str], most: int, *, server: str = "") -> Findings:
         return await self._alone(lambda ranker: self._search(ranker, queries, most, server))
 
-    async def fitting(self, text: str, most: int, *, without: Collection[str] = ()) -> tuple[str, ...]:
-        answer: Answer = await self._alone(lambda ranker: ranker.search([_plain(text)], most, without=without))
-        return tuple(hit.id for hit in answer.hits)
+    async def likely(self, text: str, most: int, *, without: Collection[str] = ()) -> tuple[str, ...]:
+        hits = await self._alone(lambda ranker: ranker.likely(text, most, without=without))
+        return tuple(hit.id for hit in hits)
 
     def _search(self, ranker: Ranker, queries: Sequence[str], most: int, server: str) -> Findings:
         answers = [ranker.search([query], most, server=server or None) for query in queries]
@@ -112,8 +111,3 @@ def _first(answers: Sequence[Answer], most: int) -> list[str]:
     longest = max((len(answer.hits) for answer in answers), default=0)
     order = (answer.hits[at].id for at in range(longest) for answer in answers if at < len(answer.hits))
     return list(dict.fromkeys(order))[:most]
-
-
-def _plain(text: str) -> str:
-    """Words of a user are no command, even where they begin like one."""
-    return text.lstrip()[len(SELECT) :] if text.lstrip().casefold().startswith(SELECT) else text

@@ -22,6 +22,10 @@ WORDS_BAR = 1.55
 """Where tools were searched by words alone, …"""
 BOTH_BAR = 2.4
 """… and by meaning too."""
+WORDS_LIKELY = 0.0
+"""Where a tool is shown and nobody says that it fits: nine of ten requests pass whose tool is there, …"""
+BOTH_LIKELY = 0.5
+"""… and what is said in passing, which no tool has a word for, does not."""
 _RATING = 3.0
 _STRENGTH = -3.0
 _GAP = 2.0
@@ -39,6 +43,11 @@ def fits(hits: Sequence[Hit], mentioned: float, *, by_meaning: bool = False) -> 
     if hits[0].exact:
         return True
     return sureness(hits, mentioned) > (BOTH_BAR if by_meaning else WORDS_BAR)
+
+
+def likely(hits: Sequence[Hit], mentioned: float, *, by_meaning: bool = False) -> bool:
+    """Whether the first of the hits may well be what is needed. There is at least one."""
+    return hits[0].exact or sureness(hits, mentioned) > (BOTH_LIKELY if by_meaning else WORDS_LIKELY)
 
 
 def sureness(hits: Sequence[Hit], mentioned: float) -> float:

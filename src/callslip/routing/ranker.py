@@ -119,6 +119,13 @@ class Ranker:
         nearest = tuple(_in_turns(missed)[:_MISSES])
         return Answer(nothing=self._why(queries, nearest, server), nearest=nearest, trouble=trouble)
 
+    def likely(self, text: str, k: int, *, without: Collection[str] = ()) -> list[Hit]:
+        """The best ``k`` tools for what was said, unless it seems to be about none of them."""
+        ranked = self._ranked(text, None, without)
+        if not ranked.hits or not fit.likely(ranked.hits, self._mentioned(ranked), by_meaning=ranked.by_meaning):
+            return []
+        return ranked.hits[: max(0, k)]
+
     def rank_many(self, queries: Sequence[str], k: int, *, server: str | None = None) -> list[Hit]:
         """The best ``k`` tools for several queries in turns, whether or not they fit."""
         return _in_turns([self.rank(query, k, server=server) for query in queries])[: max(0, k)]
@@ -145,8 +152,10 @@ class Ranker:
         return _Ranked(request, fuse(hits, near, trust=trust), by_meaning=trust > 0 and len(self._vectors) >= _ENOUGH)
 
     def _fits(self, ranked: _Ranked) -> bool:
-        mentioned = self._lexical.mentioned(ranked.hits[0].id, ranked.request) if ranked.hits else 0.0
-        return fit.fits(ranked.hits, mentioned, by_meaning=ranked.by_meaning)
+        return fit.fits(ranked.hits, self._mentioned(ranked), by_meaning=ranked.by_meaning)
+
+    def _mentioned(self, ranked: _Ranked) -> float:
+        return self._lexical.mentioned(ranked.hits[0].id, ranked.request) if ranked.hits else 0.0
 
     def _why(self, queries: Sequence[str], nearest: Sequence[Hit], server: str | None) -> str:
         of = "" if server is None else f" of the server {server!r}"

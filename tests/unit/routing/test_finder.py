@@ -76,11 +76,19 @@ class TestSearch:
         assert match.tools or match.nothing
 
     async def test_a_users_words_are_no_command(self, finder):
-        assert await finder.fitting("select:mail.send,geo.weather", 5) == await finder.fitting("mail.send,geo.weather", 5)
-        assert (await finder.fitting("Refund the payment", 5))[0] == "pay.refund"
+        assert "pay.refund" in await finder.likely("select:mail.send and refund the payment", 5)
+        assert (await finder.likely("Refund the payment", 5))[0] == "pay.refund"
+
+    async def test_what_a_search_would_not_offer_may_be_likely_all_the_same(self, finder):
+        said = "Our customer in Oslo is unhappy about the whole order, and I want to make it good somehow"
+        assert (await finder.search([said], 5)).matches[0].tools == ()
+        assert "pay.refund" in await finder.likely(said, 5)
+
+    async def test_what_is_about_no_tool_makes_none_likely(self, finder):
+        assert await finder.likely("Hello there", 5) == await finder.likely("", 5) == ()
 
     async def test_what_is_shown_already_takes_no_place(self, finder):
-        assert "pay.refund" not in await finder.fitting("Refund the payment", 1, without={"pay.refund"})
+        assert "pay.refund" not in await finder.likely("Refund the payment", 1, without={"pay.refund"})
 
     async def test_many_at_once(self, finder):
         found = await asyncio.gather(*(finder.search(["refund a payment"], 3) for _ in range(20)))
