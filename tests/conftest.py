@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 import pytest
 
@@ -14,6 +15,32 @@ from callslip.testing.nothing_left import nothing_left  # noqa: F401 - a fixture
 _OURS = ("ANTHROPIC_", "CALLSLIP_", "GEMINI_", "GOOGLE_", "MISTRAL_", "OPENAI_")
 for _name in [name for name in os.environ if name.startswith(_OURS)]:
     del os.environ[_name]
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_call(item):
+    """What runs the same few lines a thousand times over is not traced for coverage: it would take several times as
+    long, and each line is met elsewhere. (pytest-cov's own ``no_cover`` has no effect in the processes of xdist.)
+    """
+    tracer = sys.gettrace()
+    if tracer is None or not _repeats(item):
+        yield
+        return
+    sys.settrace(None)
+    try:
+        yield
+    finally:
+        sys.settrace(tracer)
+
+
+def _repeats(item) -> bool:
+    hypothesis = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
+    return hypothesis or "property" in item.path.parts or item.get_closest_marker("untraced") is not None
+
+
+@pytest.fixture(autouse=True)
+def _leaves_nothing(nothing_left) -> None:  # noqa: F811
+    """Of every test. The one that comes first, so that it looks last; what a wider scope has begun is not the test's."""
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any, Protocol
 
 import msgspec
 
@@ -41,6 +42,26 @@ def remove_old(path: Path, boot: str) -> None:
         with contextlib.suppress(OSError):
             if not other.name.startswith(mine) and time.time() - other.stat().st_mtime > _OLD:
                 other.unlink()
+
+
+class _Connection(Protocol):
+    def execute(self, sql: str, /) -> Any: ...
+
+
+def to_wal(connection: _Connection, seconds: float) -> None:
+    """Change to the write-ahead log. SQLite doesn't wait by itself for another process that does so too, or that is in
+    the transaction that makes the file.
+    """
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            connection.execute("pragma journal_mode = wal").fetchone()
+        except sqlite3.OperationalError as error:
+            if not _is_busy(error) or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+        else:
+            return
 
 
 def leave_to_parent(*inherited: object) -> None:
@@ -102,7 +123,7 @@ class MachineFile:
                 os.close(os.open(self.path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
             self.db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=_OPENING)
             stack.callback(self.db.close)
-            self._to_wal()
+            to_wal(self.db, _OPENING)
             self.db.execute("pragma synchronous = off")
             with self.transaction():
                 (found,) = self.db.execute("pragma user_version").fetchone()
@@ -117,19 +138,6 @@ class MachineFile:
                 if prepare is not None:
                     prepare(self.db)
             self._inode = self._found()
-
-    def _to_wal(self) -> None:
-        """SQLite doesn't wait by itself for others that do the same."""
-        until = time.monotonic() + _OPENING
-        while True:
-            try:
-                self.db.execute("pragma journal_mode = wal").fetchone()
-            except sqlite3.OperationalError as error:
-                if not _is_busy(error) or time.monotonic() > until:
-                    raise
-                time.sleep(0.01)
-            else:
-                return
 
     def _found(self) -> tuple[int, int]:
         seen = os.stat(self.path)  # noqa: PTH116 - a Path would cost as much as the look itself

@@ -1,4 +1,20 @@
 import pytest
 
+from callslip.ledgers.owner_lock import OwnerLocks
+
 for suite in ("authority", "breakers", "ledger", "blobs", "owners", "trust"):
     pytest.register_assert_rewrite(f"callslip.testing.suites.{suite}")
+
+
+@pytest.fixture
+def owner_locks():
+    """``owner_locks(folder)`` is one more owner; all of them end with the test."""
+    made = []
+
+    def one_more(folder):
+        made.append(OwnerLocks(folder))
+        return made[-1]
+
+    yield one_more
+    for owners in made:
+        owners.close()

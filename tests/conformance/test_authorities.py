@@ -2,7 +2,6 @@ import pytest
 
 from callslip.authorities.memory import MemoryAuthority
 from callslip.authorities.shared import SharedAuthority
-from callslip.ledgers.owner_lock import OwnerLocks
 from callslip.testing.suites.authority import AuthoritySuite
 
 pytestmark = [pytest.mark.anyio, pytest.mark.requirement("PARA-02", "PARA-03", "PARA-04")]
@@ -16,5 +15,9 @@ class TestMemoryAuthority(AuthoritySuite):
 
 
 class TestSharedAuthority(AuthoritySuite):
+    @pytest.fixture(autouse=True)
+    def _owners(self, owner_locks):
+        self.owner = owner_locks
+
     def opened(self, place, capacities):
-        return SharedAuthority(place / "resources.db", OwnerLocks(place), capacities)
+        return SharedAuthority(place / "resources.db", self.owner(place), capacities)

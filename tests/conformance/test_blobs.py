@@ -2,7 +2,8 @@ import os
 
 import pytest
 
-from callslip.blobs.files import FileBlobs
+from callslip import failpoint
+from callslip.blobs.files import FileBlobs, RealDisk
 from callslip.blobs.key_files import KeyFiles
 from callslip.blobs.memory import MemoryBlobs
 from callslip.blobs.sealed import SealedBlobs
@@ -74,9 +75,36 @@ class TestFiles:
         disk.room = 10
         with pytest.raises(LedgerUnavailable, match="No space left"):
             await blobs.put(os.urandom(1000))
+        assert not [path for path in tmp_path.rglob("*") if path.is_file()]
         disk.room = None
         address = await blobs.put(b"afterwards")
         assert await blobs.get(address) == b"afterwards"
+
+    @pytest.mark.parametrize("nameless", [True, False])
+    async def test_one_that_is_not_finished_has_no_name_where_that_can_be(self, tmp_path, nameless):
+        blobs, seen = FileBlobs(tmp_path, disk=RealDisk() if nameless else RealDisk(nameless=None)), []
+        failpoint.listen(lambda _: seen.append(sum(path.is_file() for path in tmp_path.rglob("*"))))
+        try:
+            address = await blobs.put(b"one")
+        finally:
+            failpoint.listen(None)
+        assert seen == [0 if nameless else 1, 1]
+        assert await blobs.get(address) == b"one"
+        assert [path.stat().st_nlink for path in tmp_path.rglob("*") if path.is_file()] == [1]
+
+    async def test_on_a_file_system_that_knows_no_nameless_files(self, tmp_path):
+        blobs = FileBlobs(tmp_path, disk=RealDisk(nameless=os.O_DIRECTORY))  # it says EISDIR, as old kernels do
+        assert await blobs.get(await blobs.put(b"one")) == b"one"
+
+    async def test_two_that_write_the_same_at_once_both_have_it(self, tmp_path):
+        one, two = RealDisk(), RealDisk()
+        for disk, name in ((one, "a"), (two, "b")):
+            disk.write(tmp_path / name, b"the same")
+        for disk, name in ((one, "a"), (two, "b")):
+            disk.rename(tmp_path / name, tmp_path / "there")
+            disk.discard(tmp_path / name)
+        assert (tmp_path / "there").read_bytes() == b"the same"
+        assert [path.name for path in tmp_path.iterdir()] == ["there"]
 
     async def test_files_are_their_owners_alone(self, tmp_path):
         await FileBlobs(tmp_path).put(b"private")

@@ -2,7 +2,6 @@ import pytest
 
 from callslip.breakers.memory import MemoryBreakers
 from callslip.breakers.shared import SharedBreakers
-from callslip.ledgers.owner_lock import OwnerLocks
 from callslip.testing.suites.breakers import BreakersSuite
 
 pytestmark = pytest.mark.requirement("RESI-04")
@@ -16,5 +15,9 @@ class TestMemoryBreakers(BreakersSuite):
 
 
 class TestSharedBreakers(BreakersSuite):
+    @pytest.fixture(autouse=True)
+    def _owners(self, owner_locks):
+        self.owner = owner_locks
+
     def opened(self, place, rules, time):
-        return SharedBreakers(place / "breakers.db", OwnerLocks(place), rules, time, seen_within=0)
+        return SharedBreakers(place / "breakers.db", self.owner(place), rules, time, seen_within=0)

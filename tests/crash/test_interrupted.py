@@ -28,7 +28,7 @@ async def test_what_was_in_the_world_is_on_record(name, presses, processes, tmp_
         if press:
             time.sleep(0.05)
         program.send_signal(signal.SIGINT)
-    assert program.wait(30) != 0
+    assert program.wait(60) != 0
     async with Runtime(state=tmp_path / "state") as runtime:
         log = [one.record.event for one in await runtime.parts.ledger.read("s")]
         owner = next(event.owner for event in log if hasattr(event, "owner"))

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import time
 
 import pytest
 
@@ -127,14 +128,15 @@ def test_a_child_of_the_dead_owner_is_waited_for(processes, effects, log, tmp_pa
 @pytest.mark.requirement("RECO-01")
 @pytest.mark.requirement("RECO-02")
 def test_a_child_that_goes_on_parks_the_call_until_it_has_ended(processes, effects, log, tmp_path):
-    killed(processes, "leave-child", "put", "4.0")
+    killed(processes, "leave-child", "put", "told")
     early = processes.start("session", "resume", "put", "0.1")
     go(early)
     assert rest(early)[-1].startswith("waiting")
     assert [record.event.code for record in log(CallParked)] == ["still_running"]
     assert effects.arrivals() == []
+    (tmp_path / "child-told").touch()
     while not (tmp_path / "child-done").exists():
-        os.sched_yield()
+        time.sleep(0.01)
     later = processes.start("session", "resume", "put", "5")
     go(later)
     assert rest(later)[-1].startswith("finished")

@@ -3,7 +3,6 @@
 import types
 import typing
 from enum import Enum
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -18,14 +17,6 @@ settings.register_profile("search", deadline=None, max_examples=2000, suppress_h
 settings.register_profile("mutants", parent=settings.get_profile("test"), phases=[Phase.explicit, Phase.generate])
 if settings.get_current_profile_name() == "default":  # none was named on the command line
     settings.load_profile("test")
-
-
-def pytest_collection_modifyitems(items):
-    """They run the same few lines a thousand times over: to trace each of them would take as long as to run them."""
-    for item in items:
-        if item.path.is_relative_to(Path(__file__).parent):
-            item.add_marker(pytest.mark.no_cover)
-
 
 _SCALARS = (
     st.none()

@@ -12,6 +12,7 @@ from callslip.core.events.model_replied import ModelReplied, Usage
 from callslip.core.events.model_requested import ModelRequested
 from callslip.core.events.run_ended import RunEnded
 from callslip.core.events.run_started import RunStarted
+from callslip.core.events.tool_dispatch import ToolDispatch
 from callslip.core.payload import Payload, inline
 from callslip.core.result import Effect, Status
 from callslip.core.tool import Risk
@@ -165,11 +166,19 @@ def test_a_repetition_is_as_often_as_it_was_seen(listed):
     events = [one.record.event for one in log.records]
     said = max((n for n, one in enumerate(events) if isinstance(one, ModelRequested) and one.consumed), default=0)
     calls = {one.call_id: one for one in events if isinstance(one, FunctionCall)}
+    t1s = {one.call_id: one for one in events if isinstance(one, ToolDispatch)}
+
+    def key_of(answer):
+        t1 = t1s.get(answer.call_id)
+        if t1 is None:
+            return repeat.call_key(calls[answer.call_id])
+        return repeat.final_key(t1.tool, t1.arguments_digest)
+
     answers = [one for one in events[said:] if isinstance(one, FunctionResponse)]
     for key, one in counts.failures.items():
         steps = {
             calls[answer.call_id].step for answer in answers
-            if answer.error_code == one.same and repeat.call_key(calls[answer.call_id]) == key
+            if answer.error_code == one.same and key_of(answer) == key
         }  # fmt: skip
         assert 1 <= one.count <= len(steps)
         assert one.step in steps

@@ -16,8 +16,10 @@ import msgspec
 
 from callslip.audit.entry import GENESIS
 from callslip.audit.story import Story
+from callslip.machine_file import to_wal
 
 _VERSION = 1
+_BUSY_SECONDS = 5
 _SETUP = """
 create table tip (one integer primary key check (one = 1), count integer, digest blob, size integer,
                   change integer, changed text, changed_to text);
@@ -90,9 +92,9 @@ class Index:
     def _opened(self) -> sqlite3.Connection:
         if not self.path.exists():  # SQLite would make it by the umask
             os.close(os.open(self.path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
-        connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
+        connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=_BUSY_SECONDS)
         try:
-            connection.execute("pragma journal_mode = wal").fetchone()
+            to_wal(connection, _BUSY_SECONDS)
             connection.execute("pragma synchronous = off")
             version = connection.execute("pragma user_version").fetchone()[0]
             if version not in (0, _VERSION):

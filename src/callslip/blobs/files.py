@@ -25,7 +25,7 @@ from callslip.errors import LedgerUnavailable, LogBroken, NotFound
 
 _LEVEL = 6
 _PREFIX = "sha256:"
-_NAMELESS = getattr(os, "O_TMPFILE", None)
+NAMELESS: int | None = getattr(os, "O_TMPFILE", None)
 _UNKNOWN = (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT)
 """What file systems and kernels say that know no files without a name."""
 
@@ -47,9 +47,10 @@ class Disk(Protocol):
 
 
 class RealDisk:
-    """The file system."""
+    """The file system. ``nameless`` is the flag that opens a file without a name; ``None``: none does."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, nameless: int | None = NAMELESS) -> None:
+        self._flag = nameless
         self._nameless: dict[Path, int] = {}
 
     def write(self, path: Path, data: bytes) -> None:
@@ -64,9 +65,9 @@ class RealDisk:
                 os.close(fd)
 
     def _create(self, path: Path) -> int:
-        if _NAMELESS is not None:
+        if self._flag is not None:
             try:
-                fd = self._nameless[path] = os.open(path.parent, _NAMELESS | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+                fd = self._nameless[path] = os.open(path.parent, self._flag | os.O_WRONLY | os.O_CLOEXEC, 0o600)
             except OSError as error:
                 if error.errno not in _UNKNOWN:
                     raise

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from callslip.errors import LedgerError, LedgerUnavailable, LogBroken
+from callslip.machine_file import to_wal
 
 BUSY_SECONDS = 30
 _SQL = Path(__file__).with_name("sql")
@@ -63,7 +64,7 @@ def open_ledger(path: Path, connect: Connect) -> Connection:
     except (sqlite3.Error, OSError) as error:
         raise translate(error, path) from error
     try:
-        connection.execute("pragma journal_mode = wal").fetchone()
+        to_wal(connection, BUSY_SECONDS)
         connection.execute("pragma synchronous = full")
         connection.execute(f"pragma wal_autocheckpoint = {WAL_PAGES}").fetchone()
         connection.execute("pragma foreign_keys = on")

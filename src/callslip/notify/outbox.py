@@ -18,6 +18,7 @@ from typing import Protocol, TypeVar
 import msgspec
 
 from callslip.errors import StateRefused
+from callslip.machine_file import to_wal
 from callslip.notify.backoff import GIVE_UP
 from callslip.notify.channel import Parcel
 from callslip.notify.notice import Notice
@@ -92,7 +93,7 @@ class Outbox:
             raise
 
     def _prepare(self) -> None:
-        self._db.execute("pragma journal_mode = wal").fetchone()
+        to_wal(self._db, _BUSY_SECONDS)
         self._db.execute("pragma synchronous = normal")
         self._db.execute("pragma secure_delete = on").fetchone()
         have = self._db.execute("pragma user_version").fetchone()[0]

@@ -8,6 +8,8 @@ The target is a function as ``callslip.testing.crash_scenario`` says; ``callslip
 from. Each run lives in a folder of its own: a victim is started and killed with SIGKILL, at a named failpoint or at a
 random instant, as often as the case says; then a last process brings the session to its end, and the log is held
 against the crash table and against the effects, which a process of its own has counted; and the audit against the log.
+After each of the processes, whatever it started must end, and after the last one no claim may stand and no temporary
+file be left.
 SIGKILL does not test what fsync promises: ``callslip.testing.disk`` does.
 """
 
@@ -37,6 +39,7 @@ from callslip.build import AUDIT_FOLDER, LEDGER_FILE
 from callslip.core.event import Stored
 from callslip.ledgers.sqlite import SqliteLedger
 from callslip.runtime.redact import Redactor
+from callslip.testing.crash_leftovers import leftovers
 from callslip.testing.crash_verdict import Findings, examine
 from callslip.testing.crash_worker import BOUNDARIES, Done, Order
 from callslip.testing.effects import SENT, EffectCounter
@@ -214,6 +217,8 @@ class Harness:
         with self._borrowed() as worker, self._run_folder() as (folder, world):
             ends = [self._order(worker, folder, world, case.variant, kill) for kill in (*case.kills, None)]
             findings = self._examine(folder, world)
+            findings.faults += [f"a process of {end.process} went on: {left}" for end in ends for left in end.left]
+            findings.faults += leftovers(folder, ends[-1].process)
             if ends[-1].code:
                 findings.faults.append(f"the last process failed: {_tail(folder)}")
             if findings.faults:
@@ -259,7 +264,8 @@ class Harness:
     def _run_folder(self) -> Iterator[tuple[Path, str]]:
         world = f"run-{next(self._numbers)}"
         folder = self._folder / world
-        (folder / "workspace").mkdir(parents=True)
+        for name in ("workspace", "temporary"):
+            (folder / name).mkdir(parents=True)
         try:
             yield folder, world
         finally:

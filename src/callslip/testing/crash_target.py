@@ -1,6 +1,7 @@
 """The reference target of crash runs: one tool for each way to recover, alike in all but their declaration.
 
-Two calls side by side, then one whose result is large enough for a blob, then the answer.
+Two calls side by side, then one whose result is large enough for a blob, then the answer. Each claims what it works on,
+and ``never_write`` what all its calls work on, so that they wait for one another.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from callslip.ports.executor import ProbeAnswer
 from callslip.providers.scripted import Scripted, calling
 from callslip.runtime.parts import Limits
 from callslip.sources.functions import Tool, tool
+from callslip.testing.crash_elsewhere import elsewhere, tell
 from callslip.testing.crash_scenario import Place, Scenario
 from callslip.testing.effects import Effects
 
@@ -47,7 +49,7 @@ def _do(effects: Effects, context: Context, name: str, item: str, size: int) -> 
 
 
 def _idempotent(effects: Effects) -> Tool:
-    @tool(risk="write", recovery="idempotent", local_effect=True)
+    @tool(risk="write", recovery="idempotent", local_effect=True, claims=["item:{item}"])
     async def idempotent(item: str, context: Context, size: int = 0) -> dict[str, Any]:
         """Do something that the service does once per idempotency key."""
         return _do(effects, context, "idempotent", item, size)
@@ -60,7 +62,7 @@ def _probe(effects: Effects) -> Tool:
         there = effects.happened(context.idempotency_key)
         return ProbeAnswer(happened=there is not None, result={"target": item, "data": "x" * size})
 
-    @tool(risk="dangerous", recovery="probe", local_effect=True, probe=asked)
+    @tool(risk="dangerous", recovery="probe", local_effect=True, probe=asked, claims=["item:{item}"])
     def probe(item: str, context: Context, size: int = 0) -> dict[str, Any]:
         """Do something that can be asked for afterwards."""
         return _do(effects, context, "probe", item, size)
@@ -75,7 +77,7 @@ def _evidence(effects: Effects) -> Tool:
     def before(item: str, size: int = 0) -> Evidence:
         return Evidence(target=item, before=now(item), after=canon.digest(f"{item} was done".encode()))
 
-    @tool(risk="write", recovery="evidence", local_effect=True, prepare=before, digest=now)
+    @tool(risk="write", recovery="evidence", local_effect=True, prepare=before, digest=now, claims=["item:{item}"])
     def evidence(item: str, context: Context, size: int = 0) -> dict[str, Any]:
         """Change something whose state before and after is known."""
         return _do(effects, context, "evidence", item, size)
@@ -84,7 +86,7 @@ def _evidence(effects: Effects) -> Tool:
 
 
 def _never_write(effects: Effects) -> Tool:
-    @tool(risk="dangerous", recovery="never", local_effect=True)
+    @tool(risk="dangerous", recovery="never", local_effect=True, claims=["items"])
     def never_write(item: str, context: Context, size: int = 0) -> dict[str, Any]:
         """Do something that nobody can ask about."""
         return _do(effects, context, "never_write", item, size)
@@ -93,7 +95,7 @@ def _never_write(effects: Effects) -> Tool:
 
 
 def _never_read(effects: Effects) -> Tool:
-    @tool(risk="read", recovery="never", local_effect=True)
+    @tool(risk="read", recovery="never", local_effect=True, claims=["item:{item}"])
     async def never_read(item: str, context: Context, size: int = 0) -> dict[str, Any]:
         """Only look; the counter counts the looks."""
         return _do(effects, context, "never_read", item, size)
@@ -102,12 +104,17 @@ def _never_read(effects: Effects) -> Tool:
 
 
 def _approved(effects: Effects) -> Tool:
-    @tool(risk="write", recovery="never", local_effect=True)
+    @tool(risk="write", recovery="never", local_effect=True, claims=["item:{item}"])
     async def approved(item: str, context: Context, size: int = 0) -> dict[str, Any]:
         """Do something that a person must approve first."""
         return _do(effects, context, "approved", item, size)
 
     return approved
+
+
+def _elsewhere(effects: Effects) -> Tool:
+    tell(effects)
+    return elsewhere
 
 
 def _client(_: Effects) -> Tool:
@@ -127,5 +134,7 @@ TOOLS = {
     "never_read": _never_read,
     "client": _client,
     "approved": _approved,
+    "elsewhere": _elsewhere,
 }
-VARIANTS = tuple(TOOLS)
+VARIANTS = tuple(name for name in TOOLS if name != "elsewhere")
+"""Those that cost little: each call of the other one starts a process."""

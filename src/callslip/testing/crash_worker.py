@@ -7,6 +7,8 @@ own; it is killed by itself at a failpoint, or by this process at an instant. En
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import ctypes
 import gc
 import mmap
 import os
@@ -14,6 +16,7 @@ import select
 import signal
 import struct
 import sys
+import tempfile
 import time
 import traceback
 from pathlib import Path
@@ -24,6 +27,7 @@ from callslip import failpoint
 from callslip.application import Runtime
 from callslip.providers.scripted import Scripted, calling
 from callslip.runtime.live import Live, Recorded
+from callslip.sources.child_supervisor import descendants, end_all
 from callslip.sources.functions import tool
 from callslip.testing.crash_scenario import Build, Place, drive_to_rest, load
 from callslip.testing.crash_verdict import fingerprint
@@ -34,6 +38,10 @@ BOUNDARIES = (*failpoint.NAMES, *failpoint.AUDIT, SENT)
 _COUNT = struct.Struct("<H")
 _SIZE = 4096
 _LIMIT = 60.0
+_PATIENCE = 10.0
+"""The most seconds that what a victim has started may outlive it."""
+_PAUSE = 0.002
+_PR_SET_CHILD_SUBREAPER = 36
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,6 +72,9 @@ class Done(msgspec.Struct, frozen=True, kw_only=True):
     counts: dict[str, int]
     seconds: float
     """From its first failpoint, or its very start, to its end."""
+    process: int = 0
+    left: tuple[str, ...] = ()
+    """Processes of it that went on. They are ended by now."""
 
 
 class _Trace:
@@ -98,6 +109,7 @@ def serve() -> None:
     build = load(Path(sys.argv[1]), sys.argv[2])
     decoder = msgspec.json.Decoder(Order)
     trace = _Trace()
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # what a victim leaves is ours, and found
     asyncio.run(_warm_up())
     gc.freeze()  # what is shared with the victims stays shared
     os.write(1, b"ready\n")
@@ -131,14 +143,38 @@ def _victim(order: Order, build: Build, trace: _Trace) -> Done:
     os.close(ready)
     killed = _await(process, _LIMIT if order.after is None else order.after)
     _, status = os.waitpid(process, 0)
+    seconds = time.monotonic() - began
     code = -os.waitstatus_to_exitcode(status)
     return Done(
         killed=code == signal.SIGKILL and (killed == (order.after is not None)),
         code=abs(code),
         last=trace.last,
         counts=trace.counts,
-        seconds=time.monotonic() - began,
+        seconds=seconds,
+        process=process,
+        left=tuple(_left()),
     )
+
+
+def _left() -> list[str]:
+    """What the victim started and still runs, though it had time to end."""
+    until = time.monotonic() + _PATIENCE
+    while time.monotonic() < until:
+        try:
+            ended, _ = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return []
+        if not ended:
+            time.sleep(_PAUSE)
+    left = [f"{pid}: {_words(pid)}" for pid in descendants(os.getpid())]
+    end_all(0)
+    return left
+
+
+def _words(pid: int) -> str:
+    with contextlib.suppress(OSError):
+        return Path("/proc", str(pid), "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")[:200]
+    return "it has ended just now"
 
 
 def _await(process: int, seconds: float) -> bool:
@@ -164,6 +200,7 @@ def _live(order: Order, build: Build, trace: _Trace, said: int) -> None:
         null = os.open(os.devnull, os.O_RDWR)
         os.dup2(null, 0)
         os.dup2(null, 1)
+        tempfile.tempdir = os.environ["TMPDIR"] = str(folder / "temporary")
         effects = Effects(Path(order.socket), order.world)
         place = Place(state=folder / "state", workspace=folder / "workspace", effects=effects, variant=order.variant)
 

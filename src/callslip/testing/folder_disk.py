@@ -57,6 +57,9 @@ class FolderDisk:
             self._real.rename(old, new)
             self._content[new] = self._content.pop(old)
 
+    def discard(self, path: Path) -> None:
+        self._real.discard(path)
+
     def sync_folder(self, folder: Path) -> None:
         with self._lock:
             self._say("sync")

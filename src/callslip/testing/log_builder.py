@@ -234,10 +234,22 @@ class LogBuilder:
         )  # fmt: skip
         return self.add(msgspec.structs.replace(event, **changes), outsider=outsider)
 
-    def refuse(self, position: int = 0, *, status: Status = Status.PERMISSION_DENIED, code: str = "no") -> Self:
+    def refuse(
+        self,
+        position: int = 0,
+        *,
+        status: Status = Status.PERMISSION_DENIED,
+        code: str = "no",
+        same_as: str = "",
+    ) -> Self:
         return self.add(
             FunctionResponse(
-                call_id=self.call_id(position), lane="refused", status=status, effect=Effect.NONE, error_code=code
+                call_id=self.call_id(position),
+                lane="refused",
+                status=status,
+                effect=Effect.NONE,
+                error_code=code,
+                same_as=same_as,
             )
         )
 

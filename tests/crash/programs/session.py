@@ -85,9 +85,14 @@ match MODE:
     ):  # as die, and the tool's request may still be on its way: the tool, the failpoint, the quiet time
         kill_at(REST[1])
         drive(runtime(REST[0], local=False, quiet=float(REST[2])), first=True)
-    case "leave-child":  # die amid the call, leaving a process behind: the tool, its seconds
-        done = FOLDER / "child-done"
-        code = f"import time; time.sleep({REST[1]}); open({str(done)!r}, 'w').write(str(time.time()))"
+    case "leave-child":  # die amid the call, leaving a process behind: the tool, its seconds, or until it is told
+        done, told = FOLDER / "child-done", FOLDER / "child-told"
+        seconds = 120.0 if REST[1] == "told" else float(REST[1])
+        code = (
+            f"import os, time\nuntil = time.monotonic() + {seconds}\n"
+            f"while time.monotonic() < until and not os.path.exists({str(told)!r}): time.sleep(0.01)\n"
+            f"open({str(done)!r}, 'w').write(str(time.time()))"
+        )
 
         def leave():
             subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)

@@ -249,7 +249,12 @@ class AuthoritySuite:
             ("two", ("file:b",), False),
         ]
         assert all(s.seconds >= 0 for s in standing)
+        assert (standing[0].held is not None, standing[1].held, standing[0].gone) == (True, None, False)
         await one.leave()
+        await self.until(lambda: two.holds)
+        (after,) = self._opened[0].standing()
+        assert after.held is not None
+        assert 0 <= after.held < after.seconds, "it holds since it was granted, and has asked before"
         await two.leave()
         assert self._opened[0].standing() == []
 
@@ -259,10 +264,11 @@ class AuthoritySuite:
         await self.until(lambda: one.holds)
         two = calls("two", "file:a", by=authority)
         await self.until(lambda: bool(two.before))
-        authority.close()
+        assert [holder.call_id for holder in authority.close()] == ["one"], "who still held something is named"
         with pytest.raises(LedgerUnavailable):
             await two.leave()
         await one.leave()
+        assert list(authority.close()) == []
 
     async def test_another_process_waits_too(self, calls: Any) -> None:
         if not self.shared:

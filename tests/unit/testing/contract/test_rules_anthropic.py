@@ -423,6 +423,7 @@ def test_a_request_of_more_than_32_mb_is_too_large():
     assert rules(request(), {**HEADERS, "content-length": str(32 * 1024 * 1024)}) == []
 
 
+@pytest.mark.untraced
 def test_100_001_messages_are_too_many():
     many = [user("Hi")] * 100_001
     assert rules(request(messages=many)) == ["too_many_messages"]
