@@ -3,13 +3,15 @@
 A Python block whose first line is ``# name.py`` is a file that the reader makes: it is written, not run. Any other
 Python block is run; blocks of one page share their names. In a console block each line that begins with ``$`` is run by
 the shell; what follows must be its output, where ``...`` stands for anything; ``# exit code N`` after a command is the
-exit code it must have. A block in ``toml`` whose first line is a comment with a file's name is written too.
+exit code it must have. A block in ``toml`` whose first line is a comment with a file's name is written too. A page of
+``FOLDERS`` stands in a folder of the clone: it gets a copy.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -23,7 +25,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))
 SELDOM = re.compile(r"\s+# exit code (\d+)$")
 FILE = re.compile(r"# ([\w./-]+\.(?:py|toml))$")
-
+FOLDERS = {"docs/learn/hundreds-of-tools.md": "examples/five_hundred_tools"}
 
 RUN = PythonEvaluator()
 
@@ -90,6 +92,10 @@ def test_snippets_of_the_page_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state-home"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config-home"))
+    if page in FOLDERS:
+        shutil.copytree(
+            ROOT / FOLDERS[page], tmp_path, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__")
+        )
     document = parsed(page)
     for example in document.examples():
         example.evaluate()

@@ -160,7 +160,7 @@ async def _learned(runtime: Runtime) -> list[LintWarning]:
 
 def _advise(given: Given, catalogue: Catalogue, learned: Sequence[LintWarning]) -> None:
     own = (entry for name, entry in catalogue.items() if name != SEARCH)
-    views = [entry.view for entry in own if visibility(entry.executor.spec, catalogue) == "shown"]
+    views = [entry.view for entry in own if visibility(entry.executor.spec, catalogue) != "hidden"]
     inputs = [LintInput(name=view.name, description=view.description, input_schema=view.input_schema) for view in views]
     warnings: Sequence[LintWarning] = [*lint(inputs), *learned]
     if given.as_json:

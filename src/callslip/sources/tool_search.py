@@ -22,6 +22,8 @@ from callslip.ports.finder import Finder, Findings
 MOST_QUERIES = 5
 _ECHO = 200
 """Characters of a query that its result repeats."""
+_NAMED = 20
+"""Servers that are named where one was asked for that is none."""
 _DESCRIPTION = (
     "Finds tools that you have but are not shown yet, by what they do.\n"
     "Give one query for each thing you need, in a few words of your own, such as 'refund a payment'. Names come back, "
@@ -73,19 +75,25 @@ class ToolSearch:
         self._most = most
 
     def check(self, arguments: Mapping[str, Any]) -> str | None:
-        server = arguments.get("server")
-        if not server or server in self._finder.servers:
-            return None
-        known = ", ".join(self._finder.servers[:20])
-        return f"There is no server {server[:60]!r}. " + (f"The servers are: {known}." if known else "Leave it out.")
+        return None
 
     async def prepare(self, arguments: Mapping[str, Any]) -> Evidence | None:
         return None
 
     async def run(self, arguments: Mapping[str, Any], context: Context) -> dict[str, Any]:
-        findings = await self._finder.search(arguments["queries"], self._most, server=arguments.get("server") or "")
+        server, note = self._server(arguments.get("server") or "")
+        findings = await self._finder.search(arguments["queries"], self._most, server=server)
         wanted = dict.fromkeys(name for match in findings.matches for name in match.tools)
-        return _said(findings, context.activate(_in_turns(findings, wanted)))
+        admission = context.activate(_in_turns(findings, wanted))
+        return _said(findings, admission, " ".join(filter(None, (note, findings.trouble))))
+
+    def _server(self, named: str) -> tuple[str, str]:
+        """Where to search. Models fill in what may be left out, with names that are none: then everywhere, with a note."""
+        if not named or named in self._finder.servers:
+            return named, ""
+        known = ", ".join(self._finder.servers[:_NAMED])
+        there = f" The servers are: {known}." if known else ""
+        return "", f"There is no server {named[:_ECHO]!r}, so all tools were searched.{there}"
 
     async def probe(self, arguments: Mapping[str, Any], context: Context) -> ProbeAnswer:
         return ProbeAnswer(happened=None)
@@ -103,7 +111,7 @@ def _in_turns(findings: Findings, wanted: Mapping[str, None]) -> list[str]:
     return sorted(wanted, key=lambda name: place[name])
 
 
-def _said(findings: Findings, admission: Admission) -> dict[str, Any]:
+def _said(findings: Findings, admission: Admission, note: str) -> dict[str, Any]:
     """For the model: names, never schemas."""
     results: list[dict[str, Any]] = []
     for match in findings.matches:
@@ -117,6 +125,6 @@ def _said(findings: Findings, admission: Admission) -> dict[str, Any]:
     answer: dict[str, Any] = {"results": results, "callable_from_next_step": list(admission.visible)}
     if admission.refused:
         answer["not_shown"] = [{"tool": one.name, "why": one.why} for one in admission.refused]
-    if findings.trouble:
-        answer["note"] = findings.trouble
+    if note:
+        answer["note"] = note
     return answer

@@ -168,9 +168,9 @@ class TestSearch:
         await world.run(calling(search("select:mail.send,pay.void", server="pay")), "Done.")
         assert world.shown(1) == ["now", "tool_search", "pay.void"]
 
-    async def test_a_search_that_fails_makes_nothing_visible(self, world):
-        await world.run(calling(search("select:pay.void", server="nowhere")), "Done.")
-        assert world.results(1)[0]["error_message"].startswith("There is no server 'nowhere'.")
+    async def test_a_search_that_is_refused_makes_nothing_visible(self, world):
+        await world.run(calling(("tool_search", {"queries": []})), "Done.")
+        assert world.results(1)[0]["error_code"] == "invalid_arguments"
         assert world.shown(1) == ["now", "tool_search"]
 
 

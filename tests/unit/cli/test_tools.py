@@ -57,13 +57,13 @@ def test_hidden_deferred_and_nothing_to_say(project):
         "own.py",
         "from callslip import Runtime, tool\n"
         "@tool(callable_from=('program',))\ndef inner(): ...\n"
-        "@tool(deferred=True)\ndef rare(): ...\n"
+        "@tool(deferred=True)\ndef find_rarity() -> str:\n    '''Find how rare a thing is.'''\n"
         "@tool(risk='read')\ndef list_invoices() -> str:\n    '''List all invoices.'''\n"
-        "rt = Runtime(tools=[inner, rare, list_invoices])\nempty = Runtime()\n",
+        "rt = Runtime(tools=[inner, find_rarity, list_invoices])\nempty = Runtime()\n",
     )
     seen = {one["name"]: one["visibility"] for one in project.json("tools", "--app", "own.py:rt")["tools"]}
-    assert seen == {"inner": "hidden", "rare": "deferred", "list_invoices": "shown", "tool_search": "shown"}
-    assert "Nothing to say against 1 tool." in project("tools", "--lint", "--app", "own.py:rt").stdout
+    assert seen == {"inner": "hidden", "find_rarity": "deferred", "list_invoices": "shown", "tool_search": "shown"}
+    assert "Nothing to say against 2 tools." in project("tools", "--lint", "--app", "own.py:rt").stdout
     assert "No tools are bound" in project("tools", "--app", "own.py:empty").stdout
     assert "(no description)" in project("tools", "inner", "--app", "own.py:rt").stdout
 

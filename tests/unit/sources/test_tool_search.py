@@ -82,10 +82,12 @@ async def test_a_long_query_is_not_repeated_whole():
     assert len(said["results"][0]["query"]) == 201
 
 
-def test_a_server_that_is_none_is_answered_with_those_there_are():
-    search = ToolSearch(Finder(), 8)
-    assert search.check({"queries": ["x"], "server": "mail"}) == "There is no server 'mail'. The servers are: crm, pay."
-    assert search.check({"queries": ["x"], "server": "crm"}) is search.check({"queries": ["x"]}) is None
+async def test_a_server_that_is_none_means_everywhere_with_a_note():
+    finder = Finder(Matches(query="x", tools=("a",)))
+    said = await found(finder, server="mail")
+    assert finder.asked == [(["x"], 8, "")]
+    assert said["note"] == "There is no server 'mail', so all tools were searched. The servers are: crm, pay."
+    assert said["callable_from_next_step"] == ["a"]
 
 
 def test_it_only_reads():
