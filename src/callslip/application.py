@@ -35,6 +35,7 @@ from callslip.ports.model import Model, Proposal
 from callslip.ports.policy import Policy
 from callslip.ports.trust import Identity
 from callslip.providers.options import Options
+from callslip.runtime import trail
 from callslip.runtime.batch import settle_step
 from callslip.runtime.drive import Drive
 from callslip.runtime.execute import IN_CALL
@@ -320,7 +321,10 @@ class Runtime(Outside):
             held.users -= 1
             if held.broken and not held.users:
                 self._held.pop(session, None)
-                self._active.discard(session)
+                try:
+                    await trail.over(held.drive)
+                finally:
+                    self._active.discard(session)
 
     async def _dispatch(
         self,
@@ -444,8 +448,11 @@ class Runtime(Outside):
         try:
             yield drive
         finally:
-            self._active.discard(session)
-            del self._driven[session]
+            try:
+                await trail.over(drive)
+            finally:
+                self._active.discard(session)
+                del self._driven[session]
         await self._tell_audit()
 
     async def _hold(self, session: str) -> _Held:
@@ -476,5 +483,8 @@ class Runtime(Outside):
             raise
 
     async def _end_idle(self, drive: Drive) -> None:
-        self._active.discard(drive.session)
+        try:
+            await trail.over(drive)
+        finally:
+            self._active.discard(drive.session)
         await drive.end_idle()

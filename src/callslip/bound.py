@@ -76,7 +76,8 @@ def _embedder(routing: Routing) -> Callable[[], Embedder | None] | None:
         if find_spec("numpy") is None:
             raise ConfigError(
                 f'The setting embedder = "{routing.embedder}" in [routing] needs numpy, which is not installed. '
-                "Nothing was started. Install callslip[vectors], or leave the setting out: tools are then searched by words."
+                "Nothing was started. Install callslip[vectors], or leave the setting out: tools are then searched by "
+                "words."
             )
         return functools.partial(_endpoint, name)
     return _local

@@ -45,7 +45,8 @@ def explain(error: msgspec.ValidationError, settings: Any) -> str:
     if kind := re.fullmatch(r"Expected `(.*)`, got `(.*)`", said):
         given = "one with a fraction" if "int" in kind[1] and kind[2] == "float" else _in_words(kind[2])
         return f"{_named(steps)} is {_in_words(kind[1])}, and not {given}."
-    return f"{_table(steps)}: {said}." if steps else f"{said}."  # in the words of the settings' own class
+    whole = said if said.endswith((".", "!", "?")) else f"{said}."
+    return f"{_table(steps)}: {whole}" if steps else whole  # in the words of the settings' own class
 
 
 def _alternatives(types: Iterable[inspect.Type]) -> list[inspect.Type]:

@@ -30,6 +30,42 @@ BREAKERS: Sequence[Mutant] = (
         (f"{SHARED}::test_one_that_is_killed_while_it_tries_leaves_the_place_to_others",),
     ),
     Mutant(
+        "RESI-04", "that it was killed is forgotten before the call that saw it is made", "breakers/shared.py",
+        "        self._gone[key] = row.by.id\n", "",
+        (f"{SHARED}::test_one_that_is_killed_while_it_tries_leaves_the_place_to_others",),
+    ),
+    Mutant(
+        "RESI-04", "whoever tries next is taken for the one that was killed", "breakers/shared.py",
+        "if self._gone.get(key) == row.by.id:", "if key in self._gone:",
+        (f"{SHARED}::test_the_next_one_to_try_it_is_not_taken_for_the_one_that_was_killed",),
+    ),
+    Mutant(
+        "RESI-04", "a tool whose process dies is one that works", "runtime/breaking.py",
+        "if error.transient or error.tool_code in _DIED:", "if error.transient:",
+        (
+            f"{BREAKING}::test_what_an_end_tells",
+            "tests/unit/sources/test_child.py::TestFailures::test_one_whose_process_dies_is_left_alone_as_one_that_fails",
+        ),
+    ),
+    Mutant(
+        "RESI-05", "what has failed is announced as an answer", "sessions/project.py",
+        'return "unknown" if response.effect is Effect.UNKNOWN else "badly"', 'return "well"',
+        (f"{FALLBACK}::TestAnotherTool::test_one_that_fails_too_says_for_whom_and_nothing_stands_in_for_it",),
+    ),
+    Mutant(
+        "RESI-05", "what was found out afterwards of what stood in does not say so", "runtime/recover.py",
+        "        response = fallback.told(response, call.dispatch)\n", "        pass\n",
+        (f"{FALLBACK}::TestAnotherTool::test_so_it_is_said_where_a_person_has_found_out",),
+    ),
+    Mutant(
+        "RESI-05", "whoever approves is not told that it stands in", "answering/question.py",
+        "        instead=event.instead,\n", "",
+        (
+            f"{FALLBACK}::TestAnotherTool::test_it_needs_an_approval_of_its_own",
+            "tests/unit/cli/test_standing_in.py",
+        ),
+    ),
+    Mutant(
         "RESI-04", "half is already too much", "core/breaker.py",
         "bad > rules.rate * total", "bad >= rules.rate * total",
         (f"{RULES}::test_the_defaults_are_over_half_of_ten_in_five_minutes_and_three_timeouts",),

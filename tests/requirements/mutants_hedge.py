@@ -15,6 +15,10 @@ ANSWERS = f"{HEDGE_TESTS}::TestTheFirstAnswerCounts"
 FAILS = f"{HEDGE_TESTS}::TestAFailure"
 ENDS = f"{HEDGE_TESTS}::TestWhatEndsItEndsBoth"
 THREADS = f"{HEDGE_TESTS}::TestThreads"
+AFTER = f"{HEDGE_TESTS}::TestWhatGoesOnAfterTheAnswer"
+VERSIONS = "tests/unit/runtime/test_versions.py"
+CRASH = "tests/unit/core/test_crash.py"
+SHOWN_SAID = "tests/unit/cli/test_output.py"
 OFTEN = f"{HEDGE_TESTS}::TestHowOften"
 
 HEDGE: Sequence[Mutant] = (
@@ -24,9 +28,30 @@ HEDGE: Sequence[Mutant] = (
         (ANSWERS, THREADS),
     ),
     Mutant(
-        "RESI-01", "the one that lost is not awaited", "runtime/hedge.py",
-        "                        await other.beaten()", "                        asyncio.ensure_future(other.beaten())",
-        (ENDS, f"{HEDGE_TESTS}::test_of_two_processes_the_one_that_lost_ends_with_all_that_it_started"),
+        "RESI-01", "the answer waits for the one that lost", "runtime/hedge.py",
+        "                    self._see_out(running)\n",
+        "                    self._see_out(running)\n                    await asyncio.wait([one.task for one in self._executions])\n",
+        (f"{ENDS}::test_one_that_swallows_its_end_is_left_behind_after_the_grace_time",),
+    ),
+    Mutant(
+        "PARA-05", "a run ends before what its reads left going", "agent/loop.py",
+        "    await trail.over(drive)\n    failpoint", "    failpoint",
+        (f"{AFTER}::test_a_run_goes_on_meanwhile_and_does_not_end_before_it",),
+    ),
+    Mutant(
+        "PARA-05", "nothing is awaited that goes on after an answer", "runtime/trail.py",
+        "    if tasks:\n", "    if not tasks:\n",
+        (AFTER,),
+    ),
+    Mutant(
+        "PARA-05", "what goes on after an answer holds nothing", "runtime/claiming.py",
+        "if drive.trails:", "if False:",
+        (AFTER,),
+    ),
+    Mutant(
+        "PARA-05", "what can't be ended after an answer is forgotten", "runtime/hedge.py",
+        "leave_behind(self._drive.parts, [one.context for one in beaten])", "pass",
+        (ENDS, THREADS),
     ),
     Mutant(
         "RESI-01", "the one that lost is waited for as after a stop", "runtime/execute.py",
@@ -115,8 +140,8 @@ HEDGE: Sequence[Mutant] = (
     ),
     Mutant(
         "RESI-03", "what of the two still runs is not known", "runtime/hedge.py",
-        "for one in self._executions if one.context.still_running]", "for one in self._executions[:0]]",
-        (ENDS, THREADS),
+        "return [one.context for one in self._executions if one.task.done()]", "return []",
+        (THREADS,),
     ),
     Mutant(
         "RESI-01", "a clock that is set back before a pause makes it longer", "runtime/drive.py",
@@ -132,5 +157,20 @@ HEDGE: Sequence[Mutant] = (
         "WIRE-06", "a pause of the model is not kept by the monotonic clock", "agent/asking.py",
         'drive.will_pause("", again, now=now)', "pass",
         (f"{ASKING}::test_a_clock_that_is_set_back_between_a_failure_and_its_pause_makes_it_no_longer",),
+    ),
+    Mutant(
+        "RESI-02", "a repeat that says nothing happened speaks for the one before it", "runtime/failure.py",
+        "    if dispatch.risk is Risk.READ:\n        return False", "    if dispatch.version is None:\n        return False",
+        (f"{VERSIONS}::TestACrash::test_nor_is_one_without_a_version_that_tells_of_itself_only",),
+    ),
+    Mutant(
+        "RECO-01", "a parked repeat says nothing of the attempts before it", "core/fold.py",
+        "call.unclear = (*call.unclear, call.attempts) if repeats else ()", "call.unclear = ()",
+        (f"{CRASH}::TestAfterAFailure", f"{SHOWN_SAID}::test_what_a_repeat_said_of_itself_is_not_shown_as_what_became_of_the_call"),
+    ),
+    Mutant(
+        "PARA-02", "an operator reads that nothing was executed of what was repeated", "runtime/outcome.py",
+        "if unclear and isinstance(attempt.error, Conflict):", "if False:",
+        (f"{VERSIONS}::TestACrash", f"{SHOWN_SAID}::test_what_a_repeat_said_of_itself_is_not_shown_as_what_became_of_the_call"),
     ),
 )  # fmt: skip

@@ -23,6 +23,11 @@ TIME: Sequence[Mutant] = (
         (f"{ENDS}::TestWhatComesAfterTheDeadline",),
     ),
     Mutant(
+        "RESI-03", "a call begins after its deadline", "ports/context.py",
+        "if self._until is not None and self._clock.monotonic() >= self._until:", "if False:",
+        (f"{ENDS}::TestRoomThatComesTooLate",),
+    ),
+    Mutant(
         "RESI-03", "a late result is lost", "runtime/execute.py",
         "on_late(end.value, None)", "pass",
         (f"{ENDS}::TestWhatComesAfterTheDeadline",),

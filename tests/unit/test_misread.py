@@ -22,6 +22,8 @@ from callslip.misread import explain
         ("[servers]\nanthropic = 3", "[servers] NAME is a text, and not a whole number."),
         ("[capacities.db]\nat_onc = 1", "There is no setting `at_onc` in [capacities.NAME]. Did you mean at_once?"),
         ("[limits.retry]\nattempts = 0", "[limits.retry]: attempts is at least 1."),
+        ("[capacities.x]", "[capacities.NAME]: A capacity without at_once and calls limits nothing. Give one of them, or both."),
+        ("[capacities.x]\nper = 5", "[capacities.NAME]: A capacity without at_once and calls limits nothing."),
         ("'a.b' = 1", "There is no setting `a.b`. There are app, model,"),
     ],
 )  # fmt: skip
@@ -29,4 +31,5 @@ def test_which_setting_and_what_it_may_be(text, said):
     with pytest.raises(msgspec.ValidationError) as caught:
         msgspec.convert(tomllib.loads(text), Config)
     assert explain(caught.value, Config).startswith(said)
+    assert ".." not in explain(caught.value, Config)
     assert "`$" not in explain(caught.value, Config)

@@ -13,6 +13,7 @@ from callslip.core.events.model_failed import ModelFailed
 from callslip.core.events.wait_closed import WaitClosed
 from callslip.core.events.wait_opened import WaitOpened
 from callslip.core.retry import Over, again_at
+from callslip.core.sentence import sentence
 from callslip.core.wait import WaitKind
 from callslip.errors import ModelError, ModelUnavailable
 from callslip.runtime.drive import Drive
@@ -41,7 +42,7 @@ async def note(drive: Drive, error: ModelError, *, step: str, model: str) -> boo
     )
     if isinstance(again, Over):
         if tried > 1 or again.why != "attempts":
-            error.args = (f"{error} {again.said(tried)}",)
+            error.args = (f"{sentence(str(error))} {again.said(tried)}",)
         return False
     drive.will_pause("", again, now=now)
     message = parts.redactor.clean(str(error))

@@ -235,7 +235,8 @@ def _wait(state: SessionState, call: FunctionCall) -> Wait | None:
                 reason=wait.reason,
                 opened_at=state.wait_opened_at[wait.wait_id],
                 call_id=call.call_id,
-                tool=call.tool,
+                tool=state.calls[call.call_id].tool,
+                instead=state.calls[call.call_id].instead,
                 wake_at=wait.wake_at,
             )
     return None

@@ -22,7 +22,7 @@ from callslip.core.state import SessionState
 from callslip.core.wait import WaitKind
 from callslip.errors import EmptyReply, IncompleteReply, ModelError, Moved, TrustBroken, UsageError
 from callslip.ports.model import Model, Reply
-from callslip.runtime import batch, pausing, poll
+from callslip.runtime import batch, pausing, poll, trail
 from callslip.runtime.drive import Drive
 from callslip.runtime.proofs import workspace_fault
 from callslip.sessions.checkpoint import keep_up
@@ -61,13 +61,13 @@ async def drive_session(drive: Drive, plan: Plan) -> Ended:
     while True:
         try:
             ended = await _reason_to_end(drive, plan, steps)
+        except Moved:
+            continue  # something came in while the run was about to end
         except TrustBroken as error:
             await _fail(drive, str(error), error.code)
             raise
         if ended is not None:
             return ended
-        if drive.state.open_calls():
-            continue  # an answer came in while the run was about to end
         if not asking.due(drive):
             continue  # its pause was cut short: there is something else to do first
         reply = await _ask(drive, plan)
@@ -205,18 +205,21 @@ async def _end(
     reason: str = "",
     left: bool = False,
     limit: str = "",
-) -> Ended | None:
-    """End the run, unless something has just come in from outside: then ``None``, and the loop looks again."""
+) -> Ended:
+    """End the run.
+
+    Raises:
+        Moved: something has just come in from outside; look again.
+    """
+    await trail.over(drive)
     failpoint.hit("run.ending")
     ended = RunEnded(status="left" if left else status, reason=reason, limit=limit)
     # What is used up is not granted anew by a clock: a person has to go on.
     clocks = asking.clocks(drive) if limit else ()
-    try:
-        await drive.append(*clocks, ended, judged=drive.state.outsider_seq)
-    except Moved:
-        return None
+    await drive.append(*clocks, ended, judged=drive.state.outsider_seq)
     return Ended(status=status, text=text, reason=reason, limit=limit)
 
 
 async def _fail(drive: Drive, reason: str, code: str) -> None:
+    await trail.over(drive)
     await drive.append(RunEnded(status="failed", reason=reason, code=code))

@@ -29,7 +29,7 @@ from callslip.core.state import SessionState
 from callslip.core.undoing import REVERT
 from callslip.core.wait import Wait, WaitKind
 from callslip.errors import Moved, TrustBroken, UsageError
-from callslip.runtime import batch, compensate, payloads
+from callslip.runtime import batch, compensate, payloads, trail
 from callslip.runtime.compensate import Undo
 from callslip.runtime.drive import Drive
 
@@ -189,6 +189,7 @@ def _told(drive: Drive, turn: int, calls: Sequence[Undo], ended_at: Undo | None)
 
 async def _end(drive: Drive, status: RunStatus, reason: str) -> None:
     """End the run. What came in meanwhile, and is not for a revert to do, wakes the session at once."""
+    await trail.over(drive)
     failpoint.hit("run.ending")
     while True:
         state = drive.state

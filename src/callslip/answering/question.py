@@ -12,6 +12,7 @@ import msgspec
 from callslip.core import canon
 from callslip.core.approval import Bound, shown
 from callslip.core.events.tool_dispatch import Evidence
+from callslip.core.instead import Instead
 from callslip.core.version import Version
 from callslip.core.wait import WaitKind
 from callslip.errors import LogBroken
@@ -58,6 +59,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     expires_at: int | None = None
     again: tuple[str, ...] = ()
     """What has changed since an earlier approval that does not hold."""
+    instead: Instead | None = None
+    """``tool`` stands in for the one that was called: for which, and why."""
     edited: tuple[str, ...] = ()
     """How a person had changed the arguments before: those asked about are then theirs, not the model's."""
     kind: WaitKind = WaitKind.APPROVAL
@@ -103,6 +106,7 @@ async def described(parts: Parts, asked: Asked) -> Question:
         approved_by=tuple(one.proof.principal for one in asked.decided),
         expires_at=event.expires_at,
         again=event.again,
+        instead=event.instead,
         edited=event.edited,
     )
     check(found)

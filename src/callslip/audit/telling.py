@@ -42,10 +42,13 @@ from callslip.core.events.wait_closed import WaitClosed
 from callslip.core.events.wait_opened import WaitOpened
 from callslip.core.fold import CALLER
 from callslip.core.payload import Payload
+from callslip.core.raised import first_line
 from callslip.core.result import Status
 from callslip.core.undoing import REVERT
 from callslip.core.version import Version, in_words
 
+_MOST_SAID = 500
+"""Characters of what an error said."""
 _TOLD_ALREADY = {
     "approved", "denied", "edited", "expired", "resolved", "submitted", "answered", "settled", "elapsed",
 }  # fmt: skip
@@ -182,7 +185,7 @@ def _attempt_failed(story: Story, event: AttemptFailed, record: Record) -> Told:
         status="failed",
         effect=event.effect.value,
         code=event.code,
-        said=_last_line(event.internal),
+        said=first_line(event.internal)[:_MOST_SAID],
         duration_ms=known.since(record),
     )
     return Told(entry=entry)
@@ -235,7 +238,7 @@ def _late_outcome(story: Story, event: LateOutcome, record: Record) -> Told:
         record,
         attempt=event.attempt,
         status="success" if event.ok else "failed",
-        said=_last_line(event.internal),
+        said=first_line(event.internal)[:_MOST_SAID],
         duration_ms=known.since(record),
         **_output(event.result),
     )
@@ -324,14 +327,6 @@ def _output(payload: Payload | None) -> dict[str, Any]:
         return {"output": payload.blob, "output_size": payload.size}
     text = bytes(payload.text)
     return {"output": payloads.address(text), "output_size": len(text)}
-
-
-def _last_line(internal: str) -> str:
-    """What an error said itself, without the way to it."""
-    lines = [line for line in internal.splitlines() if line.strip()]
-    while len(lines) > 1 and lines[-1].startswith((" ", "\t")):
-        lines.pop()
-    return lines[-1].strip()[:500] if lines else ""
 
 
 _TELL: dict[type[Any], Callable[[Story, Any, Record], Told | None]] = {

@@ -107,7 +107,7 @@ class MemoryAuthority:
         decision = decide(list(self._line.values()), self._capacities, self._buckets, now)
         self._buckets = decision.buckets
         for ticket in decision.granted:
-            ticket.granted = True
+            ticket.granted, ticket.held_since = True, now
             woken = self._woken.pop(ticket.number, None)
             if woken is not None and not woken.done():
                 woken.set_result(None)

@@ -33,6 +33,8 @@ class Ticket(msgspec.Struct, kw_only=True):
     since: float
     """Seconds of a clock that never steps back."""
     granted: bool = False
+    held_since: float | None = None
+    """By the same clock; ``None``: it was granted at once, or is not."""
 
     def conflicts(self, other: Ticket) -> bool:
         return any(mine.conflicts(theirs) for mine in self.claims for theirs in other.claims)
@@ -164,11 +166,14 @@ def in_the_way(ticket: Ticket, line: Sequence[Ticket], capacities: Mapping[str, 
     ]
 
 
-def standing(ticket: Ticket, now: float) -> Standing:
+def standing(ticket: Ticket, now: float, *, gone: bool = False) -> Standing:
     """The ticket as people are shown it."""
+    since = ticket.since if ticket.held_since is None else ticket.held_since
     return Standing(
         holder=ticket.holder,
         claims=tuple(claim.text for claim in ticket.claims),
         granted=ticket.granted,
         seconds=max(0.0, now - ticket.since),
+        held=max(0.0, now - since) if ticket.granted else None,
+        gone=gone,
     )

@@ -88,11 +88,11 @@ class SharedAuthority:
         if self._closed:
             return []
         try:
-            line = self._living(self._quick)
+            line, gone = self._living(self._quick)
         except Busy:
-            line = self._thread.submit(self._work, self._living).result()
+            line, gone = self._thread.submit(self._work, self._living).result()
         at = now()
-        return [standing(ticket, at) for ticket in line]
+        return [standing(ticket, at, gone=ticket.holder.owner in gone) for ticket in line]
 
     def close(self) -> Sequence[Holder]:
         """Give everything up; whoever waits is told so. Waits while the file is busy."""
@@ -180,19 +180,24 @@ class SharedAuthority:
             await self._in_thread(lambda: self._drop_ended(others))
             self._tell()
 
-    def _living(self, table: Table) -> list[Ticket]:
-        """Everybody in the line. Of those that were killed in it nobody is told: what they held is free."""
+    def _living(self, table: Table) -> tuple[list[Ticket], set[str]]:
+        """Everybody in the line, and the ids of owners that have ended before what they had started. Of those that were
+        killed in it nobody is told: what they held is free.
+        """
         me = self._owners.me()
-        others = [owner for owner in table.owners() if owner.id != me.id]
-        ended = [owner for owner in others if self._owners.liveness(owner) in _GONE]
+        found = [(owner, self._owners.liveness(owner)) for owner in table.owners() if owner.id != me.id]
+        ended = [owner for owner, liveness in found if liveness in _GONE]
         if ended:
             table.drop(ended)
-        return table.line()
+        return table.line(), {owner.id for owner, liveness in found if liveness is Liveness.STILL_RUNNING}
 
     def _drop_ended(self, others: Sequence[Owner]) -> None:
-        ended = [owner for owner in others if self._owners.liveness(owner) in _GONE]
+        ended = self._ended(others)
         if ended:
             self._work(lambda table: table.drop(ended))
+
+    def _ended(self, others: Sequence[Owner]) -> list[Owner]:
+        return [owner for owner in others if self._owners.liveness(owner) in _GONE]
 
     async def _enter(self, wanted: Sequence[Claim], holder: Holder) -> tuple[Ticket, bool]:
         """A place in the line, and whether the world has stood still since it was asked for."""

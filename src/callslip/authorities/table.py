@@ -21,11 +21,12 @@ from callslip.machine_file import MachineFile
 from callslip.ports.authority import Capacity, Holder
 from callslip.ports.ledger import Owner
 
+_LEAST = 1e-6
 _VERSION = 1
 _SCHEMA = """
 create table if not exists ticket (
     number integer primary key autoincrement,
-    granted integer not null,
+    granted integer not null, -- since when, or 0 while it waits
     since real not null,
     owner text not null,
     holder blob not null,
@@ -177,6 +178,7 @@ class Table:
                 claims=_CLAIMS.decode(claims),
                 since=since,
                 granted=bool(granted),
+                held_since=max(granted, since) if granted else None,
             )
             for number, granted, since, holder, claims in rows
         ]
@@ -189,7 +191,8 @@ class Table:
         before = {name: Bucket(calls, when) for name, calls, when in rows}
         decision = decide(self._line(), self._capacities, before, at)
         granted = {ticket.number for ticket in decision.granted}
-        self._db.executemany("update ticket set granted = 1 where number = ?", [(number,) for number in granted])
+        since = max(at, _LEAST)
+        self._db.executemany("update ticket set granted = ? where number = ?", [(since, number) for number in granted])
         changed = [(name, one.left, one.at) for name, one in decision.buckets.items() if before.get(name) != one]
         self._db.executemany("insert or replace into bucket values (?, ?, ?)", changed)
         due = None if decision.again is None else at + decision.again

@@ -74,6 +74,8 @@ class SharedBreakers:
         self._owed: list[tuple[Pass, Heard, float]] = []
         """Ends of calls that could not be handed in yet."""
         self._looked: dict[str, float] = {}
+        self._gone: dict[str, str] = {}
+        """By breaker: the process that was seen to have ended while it tried it. It does not come back."""
 
     def enter(self, key: str, seconds: float) -> Pass | Barred:
         alone = self._look(key)
@@ -126,8 +128,8 @@ class SharedBreakers:
         if len(self._good):
             self._change(self._tidy)
         rows = {key: self._rows[key] for key in sorted(self._rows)}
-        live = {key: row.state for key, row in rows.items() if not breaker.is_idle(row.state, self._rules, now)}
-        return [showing.seen(key, state, self._rules, now) for key, state in live.items()]
+        live = {key: row for key, row in rows.items() if not breaker.is_idle(row.state, self._rules, now)}
+        return [showing.seen(key, self._known(key, row, now), self._rules, now) for key, row in live.items()]
 
     def reset(self, key: str | None) -> list[str]:
         alone = self._look()
@@ -211,10 +213,21 @@ class SharedBreakers:
         """Whether the process that tried it has ended, and says nothing any more. Looked at now and then."""
         if row.by is None or not row.state.trial or row.by.id == self._owners.me().id:
             return False
+        if self._gone.get(key) == row.by.id:  # a call asks more than once, and must hear the same
+            return True
         if now - self._looked.get(key, -LOOKED_AT) < LOOKED_AT:
             return False
         self._looked[key] = now
-        return self._owners.liveness(row.by) not in _ALIVE
+        if self._owners.liveness(row.by) in _ALIVE:
+            return False
+        self._gone[key] = row.by.id
+        return True
+
+    def _known(self, key: str, row: Row, now: float) -> Breaker:
+        """As it stands for whoever calls now: what a process tries that has ended, nobody tries."""
+        if not self._is_gone(key, row, now):
+            return row.state
+        return breaker.after(row.state, self._rules, Heard.NOTHING, now, trial=row.state.trial)
 
     def _try(self, key: str, seconds: float, now: float) -> Pass | Barred:
         """Be the one who tries it, unless somebody was quicker."""

@@ -25,13 +25,16 @@ _COLOURS = {"closed": "green", "open": "red", "half-open": "yellow"}
 @command
 @click.argument("action", required=False, type=click.Choice(["reset"]))
 @click.argument("key", required=False)
-async def breakers(given: Given, action: str | None, key: str | None) -> int:
+@click.option("--all", "every", is_flag=True, help="List those that only succeeded lately, too.")
+async def breakers(given: Given, action: str | None, key: str | None, *, every: bool) -> int:
     """List the breakers: of each tool and target that failed lately, whether it is called, since when it is not, and
     when one call tries it. A tool that does well, or was not called, is not listed.
 
     reset [KEY]: have it called again at once, as if it had never failed; without KEY all of them. Works while others
     drive sessions: they see it at their next call.
     """
+    if action is not None and every:
+        raise UsageError("--all is about the list, and doesn't go with reset. Nothing was reset.")
     async with runtime_for(given, "look") as runtime:
         found = runtime.parts.breakers
         if found is None and not runtime.settings.breakers.on:
@@ -39,18 +42,18 @@ async def breakers(given: Given, action: str | None, key: str | None) -> int:
         if found is None:
             raise LedgerUnavailable("The state folder can only be read here, which does not show its breakers.")
         if action is None:
-            _list(given, found.seen())
+            _list(given, [one for one in found.seen() if every or one.bad or one.phase != "closed"], every=every)
         else:
             _reset(given, found, key)
     return 0
 
 
-def _list(given: Given, found: list[Seen]) -> None:
+def _list(given: Given, found: list[Seen], *, every: bool) -> None:
     if given.as_json:
         print_document({"breakers": [json.loads(msgspec.json.encode(one)) for one in found]})
         return
     if not found:
-        look.say("No tool is left alone, and none has failed or succeeded lately.")
+        look.say(f"No tool is left alone, and none has failed {'or succeeded ' if every else ''}lately.")
         return
     rows = [
         (

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from callslip.application import Runtime
-from callslip.cli.wording import last_line
+from callslip.cli.wording import own_line
 from callslip.core.wait import Wait
 from callslip.errors import CallslipError
 
 
-async def causes(runtime: Runtime, waits: Iterable[Wait]) -> dict[str, str]:
-    """By wait: the last line of what the latest attempt of its call failed with."""
-    found: dict[str, str] = {}
+class Said(NamedTuple):
+    """What an attempt failed with, in one line, and whose attempt it was."""
+
+    tool: str
+    words: str
+    repeat: int = 0
+    """Which attempt that was, where an earlier one may have taken effect: it tells of itself only."""
+
+
+async def causes(runtime: Runtime, waits: Iterable[Wait]) -> dict[str, Said]:
+    """By wait: what the latest attempt of its call failed with."""
+    found: dict[str, Said] = {}
     for wait in waits:
         if wait.call_id is None:
             continue
@@ -21,5 +31,7 @@ async def causes(runtime: Runtime, waits: Iterable[Wait]) -> dict[str, str]:
         except CallslipError:
             continue  # said elsewhere
         if call is not None and call.failed is not None and call.failed.internal:
-            found[wait.id] = last_line(call.failed.internal)
+            tool = call.dispatch.tool if call.dispatch is not None else call.call.tool
+            repeat = call.attempts if call.unclear else 0
+            found[wait.id] = Said(tool, own_line(call.failed.internal), repeat)
     return found

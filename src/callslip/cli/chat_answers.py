@@ -14,7 +14,7 @@ from callslip.answering.question import Question
 from callslip.application import Runtime
 from callslip.cli import look
 from callslip.cli.acting import acting, check_hand
-from callslip.cli.causes import causes
+from callslip.cli.causes import Said, causes
 from callslip.cli.chat_command import Command
 from callslip.cli.chat_typing import Instead, Typing, forget_typed
 from callslip.cli.deciding import find_question, tell_decision
@@ -93,7 +93,7 @@ class Answering:
                 report(error, as_json=False, debug=self._given.debug)
         return Answered(going_on, left)
 
-    async def _one(self, wait: Wait, said: Mapping[str, str]) -> bool:
+    async def _one(self, wait: Wait, said: Mapping[str, Said]) -> bool:
         """Whether it was answered, so that the session may go on."""
         if wait.kind is WaitKind.APPROVAL:
             return await self._approval(wait)

@@ -14,7 +14,7 @@ from callslip.cli.project import Project, find
 from callslip.cli.review import review
 from callslip.config import FILE, Config
 from callslip.errors import CallslipError, ConfigError
-from callslip.gate.catalogue import Catalogue, Part
+from callslip.gate.catalogue import Catalogue, Part, parts_of
 from callslip.models import KINDS, NAMES, RECORDED, keyless, split, unbuildable
 from callslip.policies.by_risk import DEFAULTS
 
@@ -136,7 +136,7 @@ def _tools(runtime: Runtime, project: Project) -> list[Finding]:
             )
             continue
         try:
-            parts = list(Catalogue([executor]).parts())
+            parts = parts_of(executor)
         except CallslipError as error:
             found.append(bad(f"tool {executor.spec.name}", str(error)))
             continue
@@ -150,7 +150,18 @@ def _tools(runtime: Runtime, project: Project) -> list[Finding]:
         found.append(bad("tools", str(error)))
     if len(whole) < len(executors):
         found.append(bad("tools", f"the registry is half-loaded: {len(whole)} of {len(executors)} tools can be bound"))
-    return found + _asked(runtime, project, whole)
+    return [*found, *_capacities(runtime, project, whole), *_asked(runtime, project, whole)]
+
+
+def _capacities(runtime: Runtime, project: Project, whole: Sequence[Any]) -> list[Finding]:
+    """Limits of tools that there are not. Tools come and go, so nothing is refused for that."""
+    bound = {f"tool.{one.spec.name}" for one in whole}
+    given = runtime.settings.capacities or project.config.capacities
+    return [
+        warn("capacities", f"{name!r} limits nothing: no tool {name.removeprefix('tool.')!r} is bound")
+        for name in given
+        if name.startswith("tool.") and name not in bound
+    ]
 
 
 def _plain(part: Part) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import click
 import msgspec
 
+from callslip.cli.causes import Said
 from callslip.cli.safe_text import visible_json
 from callslip.core.wait import Wait
 from callslip.ports.ledger import Head
@@ -42,6 +43,10 @@ def head_document(head: Head, standing: str) -> dict[str, Any]:
     }
 
 
-def wait_document(wait: Wait, said: Mapping[str, str]) -> dict[str, Any]:
-    """An open wait; ``error`` is the last line of what its call's latest attempt failed with."""
-    return {**{name: getattr(wait, name) for name in Wait.__struct_fields__}, "error": said.get(wait.id)}
+def wait_document(wait: Wait, said: Mapping[str, Said]) -> dict[str, Any]:
+    """An open wait; ``error`` is the last line of what its call's latest attempt failed with, and ``error_of`` the tool
+    whose attempt that was.
+    """
+    found = said.get(wait.id)
+    error = {"error": None, "error_of": None} if found is None else {"error": found.words, "error_of": found.tool}
+    return {**{name: getattr(wait, name) for name in Wait.__struct_fields__}, **error}

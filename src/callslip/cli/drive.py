@@ -17,7 +17,7 @@ import click
 from callslip.application import Run, Runtime
 from callslip.cli import early, look
 from callslip.cli.asking import Watched
-from callslip.cli.causes import causes
+from callslip.cli.causes import Said, causes
 from callslip.cli.document import print_document, wait_document
 from callslip.cli.failure import INTERRUPTED, RUN_CODES, NothingStarted, flush
 from callslip.cli.live import LiveView, both
@@ -44,7 +44,7 @@ class Told(NamedTuple):
     """What is told at the end beside the run itself."""
 
     took: str
-    said: Mapping[str, str]
+    said: Mapping[str, Said]
     """By wait: what its call's attempt failed with."""
     kept: bool
     """Whether words of the user have not been read yet."""

@@ -10,7 +10,7 @@ from callslip.answering.question import Question, question
 from callslip.application import Runtime
 from callslip.cli import look
 from callslip.cli.app import runtime_for
-from callslip.cli.causes import causes
+from callslip.cli.causes import Said, causes
 from callslip.cli.command import command
 from callslip.cli.document import print_document, wait_document
 from callslip.cli.failure import DONE, described, exit_code, report
@@ -96,7 +96,7 @@ def _print_json(
     given: Given,
     shown: list[Wait],
     asked: dict[str, Question],
-    said: dict[str, str],
+    said: dict[str, Said],
     broken: list[CallslipError],
     *,
     single: bool,

@@ -250,7 +250,7 @@ class LiveView:
             case BackgroundPolled():
                 self._line("next", name, "goes on", wording.job_polled(event))
             case RevertStarted():
-                self._line("warn", "", "revert", f"turn {event.turn}, by {event.actor} {event.reason}".rstrip())
+                self._line("warn", "", "revert", wording.reverted(event))
             case CallParked():
                 self._line("wait", name, "parked", event.reason)
             case CallResolved():
@@ -265,7 +265,7 @@ class LiveView:
     def _print_request(self, event: UserMessage | StopRequested) -> None:
         """What somebody else, or another window, wants of the run."""
         if isinstance(event, StopRequested):
-            self._line("warn", "", "stop", f"asked by {event.actor} {event.reason}".rstrip())
+            self._line("warn", "", "stop", wording.asked_by(event))
         elif event.text == self._own:
             self._own = None
         else:

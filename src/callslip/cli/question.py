@@ -15,6 +15,7 @@ from callslip.cli.safe_text import doubts, exact
 from callslip.cli.values import arguments_lines, texts_in
 from callslip.core import version
 from callslip.core.grant import Grant, in_words
+from callslip.core.instead import in_words as in_place
 
 MOST_LINES, MOST_BYTES = 200, 20_000
 """What a person can be expected to read on a terminal; a question that takes more is cut, and then needs a digest."""
@@ -50,6 +51,8 @@ def _about(asked: Question) -> Iterator[str]:
     )
     rules = f" (rule{'s' if len(asked.rules) != 1 else ''} {exact(', '.join(asked.rules))})" if asked.rules else ""
     yield _line("because", exact(asked.reason) + rules)
+    if asked.instead is not None:
+        yield _line("fallback", f"{exact(in_place(asked.instead))}")
     for change in asked.again:
         yield _line("again", f"an earlier approval does not hold: {exact(change)}")
     for change in asked.edited:

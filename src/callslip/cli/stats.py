@@ -39,17 +39,23 @@ async def stats(given: Given, sessions: tuple[str, ...], since: str | None, tool
     moment_since = None if since is None else moment("--since", since, now=moments.now())
     async with runtime_for(given, "look") as runtime:
         found = await collect(runtime.parts.ledger, sessions or None, moment_since)
-    if tool is not None:
-        found = msgspec.structs.replace(found, tools=tuple(one for one in found.tools if one.tool == tool))
-        if not found.tools:
-            raise NotFound(f"No call of a tool {tool!r} was found. `callslip stats` lists those that were called.")
+        if tool is not None:
+            found = _only(found, tool)
+            before = since is not None and not found.tools
+            ever = _only(await collect(runtime.parts.ledger, sessions or None), tool) if before else found
+            if not ever.tools:
+                raise NotFound(f"No call of a tool {tool!r} was found. `callslip stats` lists those that were called.")
     if given.as_json:
         print_document(json.loads(msgspec.json.encode(found)))
     elif tool is not None:
-        _one(found.tools[0])
+        _one(found.tools[0]) if found.tools else look.say(f"{visible(tool)} was not called since then.")
     else:
         _all(found)
     return 0
+
+
+def _only(found: Stats, tool: str) -> Stats:
+    return msgspec.structs.replace(found, tools=tuple(one for one in found.tools if one.tool == tool))
 
 
 def _all(found: Stats) -> None:
@@ -78,6 +84,7 @@ def _all(found: Stats) -> None:
 _TOOLS = (
     Column("tool"), Column("calls"), Column("ok"), Column("failed"),
     Column("refused", drop=3), Column("open", drop=5), Column("retries", drop=2),
+    Column("asked twice", drop=7),
     Column("p50", drop=4), Column("p95"), Column("p99", drop=6),
     Column("waited", drop=1), Column("why they fail"),
 )  # fmt: skip
@@ -102,11 +109,12 @@ def _tool(one: ToolStats) -> list[Cell]:
         _count(one.refused, "yellow"),
         _count(one.open, "yellow"),
         _count(one.retries),
+        Cell(f"{one.hedged:,}, {one.won_by_second:,} by the second" if one.hedged else ""),
         Cell(p50),
         Cell(p95),
         Cell(p99),
         Cell(span(waited) if waited else ""),
-        Cell(_why(one.failures, [*_beside(one), *([f"asked twice {_twice(one)}"] if one.hedged else [])])),
+        Cell(_why(one.failures, _beside(one))),
     ]
 
 
@@ -159,7 +167,7 @@ def _took(of: Durations | None) -> str:
     if of is None:
         return ""
     p50, p95, p99 = _percentiles(of)
-    return f"{of.count:,} times; p50 {p50}, p95 {p95}, p99 {p99}, at most {span(of.longest_ms)}"
+    return f"{_many(of.count, 'time')}; p50 {p50}, p95 {p95}, p99 {p99}, at most {span(of.longest_ms)}"
 
 
 def _twice(one: ToolStats) -> str:

@@ -41,6 +41,7 @@ from callslip.core.events.user_message import UserMessage
 from callslip.core.events.wait_closed import WaitClosed
 from callslip.core.events.wait_opened import WaitOpened
 from callslip.core.payload import Payload
+from callslip.core.wait import WaitKind
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,6 +68,10 @@ class _Times(msgspec.Struct, kw_only=True):
     parked: int | None = None
     failed: str = ""
     """The last words of its latest attempt."""
+    tried: str = ""
+    """Whose attempt that is."""
+    asked: str = ""
+    """What the latest question was about."""
 
 
 class Timeline:
@@ -87,6 +92,21 @@ class Timeline:
 
     def _subject(self, call_id: str) -> str:
         return self._calls[call_id].tool if call_id in self._calls else call_id
+
+    def _tried(self, call_id: str) -> str:
+        """Whose attempt the latest of the call is: of what stands in, where something does."""
+        times = self._calls.get(call_id)
+        return times.tried if times is not None and times.tried else self._subject(call_id)
+
+    def _asked(self, call_id: str) -> str:
+        """What a person was asked about: what stands in, where something does."""
+        times = self._calls.get(call_id)
+        return times.asked if times is not None and times.asked else self._subject(call_id)
+
+    def _waits_for(self, wait: WaitOpened) -> str:
+        if wait.call_id is None:
+            return ""
+        return self._asked(wait.call_id) if wait.kind is WaitKind.APPROVAL else self._tried(wait.call_id)
 
     def _session_started(self, event: SessionStarted, stored: Stored) -> Line:
         where = f", workspace {event.workspace.path}" if event.workspace is not None else ""
@@ -118,7 +138,7 @@ class Timeline:
             if event.visible is None
             else f"{len(event.visible)} tool{'s' if len(event.visible) != 1 else ''} visible"
         )
-        fits = f", {', '.join(event.preselected)} because it fits" if event.preselected else ""
+        fits = f", for what was said {', '.join(event.preselected)}" if event.preselected else ""
         return Line(mark="dot", subject=event.model, deed="asked", detail=f"step {event.step}, {seen}{fits}")
 
     def _model_replied(self, event: ModelReplied, stored: Stored) -> Line:
@@ -144,6 +164,9 @@ class Timeline:
         )
 
     def _approval_requested(self, event: ApprovalRequested, stored: Stored) -> Line:
+        times = self._calls.get(event.call_id)
+        if times is not None:
+            times.asked = event.tool
         return Line(
             mark="wait",
             subject=event.tool,
@@ -156,7 +179,7 @@ class Timeline:
         deed = wording.decided_deed(event)
         return Line(
             mark="bad" if deed == "denied" else "ok",
-            subject=self._subject(event.call_id),
+            subject=self._asked(event.call_id),
             deed=deed,
             detail=wording.decided(event),
             payloads=(("arguments", event.edited),) if event.edited is not None else (),
@@ -164,7 +187,7 @@ class Timeline:
 
     def _approval_expired(self, event: ApprovalExpired, stored: Stored) -> Line:
         detail = f"nobody answered {event.approval_id} in time; it was not denied"
-        return Line(mark="warn", subject=self._subject(event.call_id), deed="expired", detail=detail)
+        return Line(mark="warn", subject=self._asked(event.call_id), deed="expired", detail=detail)
 
     def _tool_dispatch(self, event: ToolDispatch, stored: Stored) -> Line:
         times = self._calls.get(event.call_id)
@@ -174,6 +197,9 @@ class Timeline:
         if times is not None:
             times.dispatched = stored.record.at
             times.failed = ""
+            times.tried = event.tool
+        if event.waited_ms:
+            parts.append(f"waited {span(event.waited_ms)}{self._waited_for(event)}")
         if event.rules:
             parts.append(f"rules {' '.join(event.rules)}")
         if event.changed:
@@ -186,15 +212,22 @@ class Timeline:
             payloads=(("arguments", event.arguments),),
         )
 
+    def _waited_for(self, event: ToolDispatch) -> str:
+        """Who held what it claims, or stood in the line before."""
+        own = [self._calls[one].tool for one in event.waited_for if one in self._calls]
+        others = len(event.waited_for) - len(own)
+        calls = [f"{others} calls of other sessions" if others > 1 else "a call of another session"] if others else []
+        named = [*dict.fromkeys(own), *calls]
+        return f" for {' and '.join(named)}" if named else " for what is limited"
+
     def _attempt_failed(self, event: AttemptFailed, stored: Stored) -> Line:
         times = self._calls.get(event.call_id)
         took = f", after {span(stored.record.at - times.dispatched)}" if times and times.dispatched else ""
         if times is not None:
-            times.failed = wording.last_line(event.internal)
+            times.failed = wording.own_line(event.internal)
         detail = wording.attempt_failed(event, stored.record.at) + took
-        return Line(
-            mark="warn", subject=self._subject(event.call_id), deed="failed", detail=detail, internal=event.internal
-        )
+        subject = self._tried(event.call_id)
+        return Line(mark="warn", subject=subject, deed="failed", detail=detail, internal=event.internal)
 
     def _background_started(self, event: BackgroundStarted, stored: Stored) -> Line:
         until = f", to end by {day(event.until)}" if event.until is not None else ""
@@ -237,7 +270,7 @@ class Timeline:
         return Line(mark="bad", subject=event.tool, deed="left alone", detail=wording.left_alone(event))
 
     def _late_outcome(self, event: LateOutcome, stored: Stored) -> Line:
-        how = "succeeded" if event.ok else f"failed: {wording.last_line(event.internal)}"
+        how = "succeeded" if event.ok else f"failed: {wording.own_line(event.internal)}"
         payloads = (("result", event.result),) if event.result is not None else ()
         detail = f"{wording.late(event)}, and {how}"
         return Line(
@@ -254,9 +287,9 @@ class Timeline:
         times = self._calls.get(event.call_id)
         if times is not None:
             times.parked = stored.record.at
-        said = f"; its attempt said: {times.failed}" if times is not None and times.failed else ""
+        said = f"; its latest attempt said: {times.failed}" if times is not None and times.failed else ""
         detail = f"{event.reason} ({event.code}){said}"
-        return Line(mark="wait", subject=self._subject(event.call_id), deed="parked", detail=detail)
+        return Line(mark="wait", subject=self._tried(event.call_id), deed="parked", detail=detail)
 
     def _call_resolved(self, event: CallResolved, stored: Stored) -> Line:
         times = self._calls.get(event.call_id)
@@ -272,24 +305,21 @@ class Timeline:
     def _wait_opened(self, event: WaitOpened, stored: Stored) -> Line:
         self._waits[event.wait_id] = (event, stored.record.at)
         until = f", until {day(event.wake_at)}" if event.wake_at is not None else ""
-        subject = self._subject(event.call_id) if event.call_id is not None else ""
+        subject = self._waits_for(event)
         detail = f"{event.kind.value}, {event.wait_id}: {event.reason}{until}"
         return Line(mark="wait", subject=subject, deed="waits", detail=detail)
 
     def _wait_closed(self, event: WaitClosed, stored: Stored) -> Line:
         wait, opened = self._waits.pop(event.wait_id, (None, stored.record.at))
-        subject = self._subject(wait.call_id) if wait is not None and wait.call_id is not None else ""
+        subject = self._waits_for(wait) if wait is not None else ""
         detail = f"{event.how} by {event.actor} after {span(stored.record.at - opened)}, {event.wait_id}"
         return Line(mark="dot", subject=subject, deed="wait over", detail=detail)
 
     def _revert_started(self, event: RevertStarted, stored: Stored) -> Line:
-        why = f": {event.reason}" if event.reason else ""
-        return Line(mark="warn", subject="", deed="revert", detail=f"turn {event.turn}, asked by {event.actor}{why}")
+        return Line(mark="warn", subject="", deed="revert", detail=wording.reverted(event))
 
     def _stop_requested(self, event: StopRequested, stored: Stored) -> Line:
-        why = f": {event.reason}" if event.reason else ""
-        what = "; what was not read is taken back" if event.unread else ""
-        return Line(mark="warn", subject="", deed="stop", detail=f"asked by {event.actor}{why}{what}")
+        return Line(mark="warn", subject="", deed="stop", detail=wording.asked_by(event))
 
     def _session_sealed(self, event: SessionSealed, stored: Stored) -> Line:
         where = f", to go to {event.destination}" if event.destination else ""

@@ -6,9 +6,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from callslip.cli import look, moments
+from callslip.cli.causes import Said
 from callslip.cli.options import Given
 from callslip.cli.safe_text import exact, one_line
 from callslip.cli.values import compact
+from callslip.core.instead import in_words
 from callslip.core.wait import Wait, WaitKind
 
 
@@ -16,7 +18,7 @@ def print_waits(
     given: Given,
     waits: Sequence[Wait],
     *,
-    said: Mapping[str, str],
+    said: Mapping[str, Said],
     say: bool = True,
     shown: Collection[str] = (),
     here: bool = False,
@@ -36,8 +38,14 @@ def print_waits(
             line("  " + look.cut(compact(wait.arguments), _room()), dim=True)
         if wait.note:
             look.hang("  its tool said: ", wait.note, to=line)
+        if wait.instead is not None:
+            look.hang("  fallback: ", in_words(wait.instead), to=line)
         if wait.id in said:
-            look.hang("  its attempt said: ", said[wait.id], to=line)
+            # Where something stands in, it may not be its own.
+            whose = "its attempt" if wait.instead is None else f"the attempt of {exact(said[wait.id].tool)}"
+            repeat = said[wait.id].repeat
+            whose, alone = (f"{whose} {repeat}", ", of itself alone") if repeat else (whose, "")
+            look.hang(f"  {whose} said{alone}: ", said[wait.id].words, to=line)
         for change in wait.again:
             look.hang("  asked again: ", change, to=line)
         line(f"  {one_line(wait.session)}, {moments.age(wait.opened_at)}{_beside(wait)}", dim=True)

@@ -13,10 +13,13 @@ from callslip.core.events.function_response import FunctionResponse
 from callslip.core.events.late_outcome import LateOutcome
 from callslip.core.events.model_failed import ModelFailed
 from callslip.core.events.model_replied import ModelReplied
+from callslip.core.events.revert_started import RevertStarted
 from callslip.core.events.run_started import RunStarted
+from callslip.core.events.stop_requested import StopRequested
 from callslip.core.events.tool_dispatch import ToolDispatch
 from callslip.core.hedging import Hedged
 from callslip.core.instead import CACHE, Fallback
+from callslip.core.raised import first_line
 from callslip.core.result import Effect, Status
 from callslip.core.version import in_words
 
@@ -63,6 +66,8 @@ def cut(event: ModelReplied) -> str:
 def asked(event: ApprovalRequested) -> str:
     """What a person is asked, and until when."""
     parts = [f"by {' and '.join(event.rules)}" if event.rules else event.reason]
+    if event.instead is not None:
+        parts.append(f"in the place of {event.instead.of} ({event.instead.why})")
     if event.approvers > 1:
         parts.append(f"{event.approvers} people must approve")
     if event.evidence is not None:
@@ -147,6 +152,19 @@ def settled_deed(event: FunctionResponse) -> str:
     return "answered" if event.status is Status.SUCCESS else "refused"
 
 
+def asked_by(event: StopRequested) -> str:
+    """Who wants the session to stop, and why."""
+    why = f": {event.reason}" if event.reason else ""
+    what = "; what was not read is taken back" if event.unread else ""
+    return f"asked by {event.actor}{why}{what}"
+
+
+def reverted(event: RevertStarted) -> str:
+    """Which turn is undone, for whom and why."""
+    why = f": {event.reason}" if event.reason else ""
+    return f"turn {event.turn}, asked by {event.actor}{why}"
+
+
 def left_alone(event: BreakerOpened) -> str:
     """That a breaker has opened, and until when."""
     at = f" at {event.target}" if event.target else ""
@@ -166,7 +184,7 @@ def settled_mark(event: FunctionResponse) -> str:
 
 def attempt_failed(event: AttemptFailed, at: int) -> str:
     """How an attempt failed at that time, and when the next one is."""
-    said = f" ({last_line(event.internal)})" if event.internal else ""
+    said = f" ({own_line(event.internal)})" if event.internal else ""
     again = f"; tried again in {span(event.retry_at - at)}" if event.retry_at is not None else ""
     instead = f"; {event.instead.tool} is to answer in its place" if event.instead is not None else ""
     twice = f"; {hedged(event.hedged)}" if event.hedged is not None else ""
@@ -184,17 +202,13 @@ def run_began(event: RunStarted) -> str:
     return _ENDED.get(event.parent_ended, event.parent_ended)
 
 
-def last_line(internal: str) -> str:
-    """A traceback's last line that says something: the error's type and text, such as ``TimeoutError: no answer``."""
-    lines = [line for line in internal.splitlines() if line.strip()]
-    # The text itself may have several lines; those of the traceback before it are indented.
-    while len(lines) > 1 and lines[-1].startswith((" ", "\t")):
-        lines.pop()
-    last = lines[-1].strip() if lines else ""
-    return last if len(last) <= _MOST else f"{last[: _MOST - 1]}…"
+def own_line(internal: str) -> str:
+    """The error's type and the first line of its message, such as ``TimeoutError: no answer``."""
+    first = first_line(internal)
+    return first if len(first) <= _MOST else f"{first[: _MOST - 1]}…"
 
 
 def own_words(event: FunctionResponse) -> str:
     """What a call that failed said itself, where that is more than what the model is told."""
-    said = last_line(event.internal)
-    return "" if event.error_message and said.partition(": ")[2] == event.error_message else said
+    told = first_line(event.internal).partition(": ")[2]
+    return "" if told and (event.error_message or "").startswith(told) else own_line(event.internal)

@@ -207,9 +207,9 @@ def is_idle(state: Breaker, rules: BreakerRules, now: float) -> bool:
 def _too_much(state: Breaker, rules: BreakerRules, heard: Heard) -> str | None:
     """Why it opens, as half a sentence. What succeeds never opens it, whatever the window has left behind."""
     if heard is Heard.TIMEOUT and state.timeouts >= rules.timeouts:
-        return f"{state.timeouts} calls in a row ran out of time"
+        return f"{state.timeouts} calls in a row ran out of time" if state.timeouts != 1 else "a call ran out of time"
     bad = sum(one.bad for one in state.counts)
     total = bad + sum(one.good for one in state.counts)
     if heard in {Heard.FAILURE, Heard.TIMEOUT} and total >= rules.least and bad > rules.rate * total:
-        return f"{bad} of its last {total} calls failed"
+        return f"{bad} of its last {total} calls failed" if total != 1 else "its last call failed"
     return None

@@ -17,6 +17,8 @@ from callslip.core.spent import Counts, Spent
 
 _DOLLAR = 1_000_000
 _TOLD_ENOUGH = 2
+_NEEDED = ("tokens", "money", "log_bytes", "blob_bytes")
+"""What is used up by nothing where there is none of it: then a turn ends before it has begun, each time."""
 
 
 class Budget(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -40,6 +42,10 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             value = getattr(self, name)
             if value is not None and not (math.isfinite(value) and value >= 0):
                 raise ValueError(f"{name} is a number from 0 on")
+        if type(self) is Budget:  # of a turn: a session without any is one that was stopped on purpose
+            for name in _NEEDED:
+                if getattr(self, name) == 0:
+                    raise ValueError(f"{name} of a turn is more than 0: with none, it could not even begin")
 
 
 class SessionBudget(Budget, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -99,7 +105,7 @@ class Use(msgspec.Struct, frozen=True, kw_only=True):
         what = self.name.partition(".")[2]
         told = _dollars(self.used) if what == "money" else f"{self.used:,.{1 if what == 'seconds' else 0}f}"
         of = "" if self.of is None else f" of {_dollars(self.of) if what == 'money' else f'{self.of:,g}'}"
-        return f"{told}{of}" if what == "money" else f"{told}{of} {_WORDS.get(what, what)}"
+        return f"{told}{of}" if what == "money" else f"{told}{of} {counted(what, max(self.used, self.of or 0))}"
 
     @property
     def reason(self) -> str:
@@ -119,6 +125,14 @@ class Use(msgspec.Struct, frozen=True, kw_only=True):
 
 _WHOSE = {"turn": "the turn", "session": "the session", "requester_day": "its requester today"}
 _WORDS = {"log_bytes": "bytes of log", "blob_bytes": "bytes of payloads", "wakeups": "wake-ups"}
+
+
+def counted(what: str, many: float) -> str:
+    """What so many of them are called: ``call``, ``calls``."""
+    words = _WORDS.get(what, what)
+    first, space, rest = words.partition(" ")
+    single = first.removesuffix("es") if first == "searches" else first.removesuffix("s")
+    return f"{single}{space}{rest}" if many == 1 else words
 
 
 def _dollars(amount: float) -> str:

@@ -63,6 +63,8 @@ class CallState(msgspec.Struct, kw_only=True):
     """When it was dispatched, milliseconds since 1970, by the clock of whoever did."""
     failed: AttemptFailed | None = None
     """Set when the latest attempt ended without a response."""
+    unclear: tuple[int, ...] = ()
+    """Attempts before the latest that may have taken effect: the latest repeats them."""
     tried: int = 0
     """How many attempts there were since the call was proposed, or since a person said that it did not happen."""
     first_failed_at: int | None = None
@@ -130,6 +132,12 @@ class CallState(msgspec.Struct, kw_only=True):
             if said is not None and said.instead is not None:
                 return said.instead
         return None
+
+    @property
+    def tool(self) -> str:
+        """What is to answer: the tool that was called, or what stands in for it."""
+        instead = self.instead
+        return self.call.tool if instead is None else instead.tool
 
     @property
     def attempts(self) -> int:

@@ -17,11 +17,16 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 _FIELD = re.compile(r"\{(\w+)\}")
+_NEARLY_READ = re.compile(
+    r"(?:reads?|reading|writes?|writing|share[sd]?|exclusive(?:ly)?)(?:\s|:(?=\s*(?:file|tree|slot)s?\b))",
+    re.IGNORECASE,
+)
+"""At a claim's beginning, what somebody writes who means ``read `` or the claim without it."""
 _READ = "read "
 _MANY = 1000
 """Claims that one template may become; more of them are claimed as if nothing were given."""
@@ -35,6 +40,10 @@ class Kind(StrEnum):
 
 
 _KINDS = frozenset({Kind.FILE, Kind.TREE, Kind.SLOT})
+FORMS: Final = (
+    "A claim is file:{argument}, tree:{argument}, slot:NAME or a name of your own such as browser:{argument}, and "
+    "'read ' before it shares it"
+)
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -74,6 +83,11 @@ def _meet(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     return any(name in other for name in one)
 
 
+def varies(template: str) -> bool:
+    """Whether the template has places for arguments, so that it fills differently from call to call."""
+    return _FIELD.search(template) is not None
+
+
 def fill(templates: Iterable[str], arguments: Mapping[str, Any]) -> tuple[str, ...]:
     """Fill each template with arguments, in a fixed order.
 
@@ -109,3 +123,52 @@ def wanted(text: str) -> Wanted:
     if not colon or kind not in _KINDS:
         return Wanted(Kind.NAMED, rest.rstrip(), shared)
     return Wanted(Kind(kind), name.strip() if kind == Kind.SLOT else name, shared)
+
+
+def complaint(template: str, arguments: Iterable[str] | None) -> str | None:
+    """What is wrong with a claim as it is declared, as half a sentence; ``None``: nothing is.
+
+    What is nearly one of the forms is none of them. Taken for a name of its own, it would protect nothing, and say so
+    to nobody. ``arguments``: those that the tool takes; ``None``: nobody knows.
+    """
+    rest = template.removeprefix(_READ)
+    if not rest.strip():
+        return "is empty, and names nothing"
+    if rest != rest.strip() or not rest.isprintable():
+        return "has blanks around it, or characters that can't be seen"
+    if near := _NEARLY_READ.match(rest):
+        return f"begins with {near[0]!r}, which is no form of a claim"
+    return unfilled(rest, arguments) or _nearly_a_kind(rest)
+
+
+def unfilled(template: str, arguments: Iterable[str] | None) -> str | None:
+    """Why a template can't be filled from these arguments, as half a sentence; ``None``: it can."""
+    left = _FIELD.sub("", template)
+    if "{" in left or "}" in left:
+        return "has braces that are not around the name of one argument, as in {path}"
+    known = None if arguments is None else set(arguments)
+    missing = [] if known is None else [name for name in _FIELD.findall(template) if name not in known]
+    if not missing:
+        return None
+    there = f"it takes {', '.join(sorted(known or ()))}" if known else "it takes none"
+    return f"names {{{missing[0]}}}, which is no argument of the tool: {there}"
+
+
+def _nearly_a_kind(rest: str) -> str | None:
+    """What is wrong with a claim that somebody may have meant for a file, a tree or a slot."""
+    word, colon, name = rest.partition(":")
+    kind = word.strip().lower()
+    meant = next((one for one in sorted(_KINDS) if kind in {one, f"{one}s"}), None)
+    if meant is None:
+        return None
+    if word != meant:
+        return f"begins with {word!r}, where {str(meant)!r} may be meant"
+    if not colon:
+        return f"is {word!r} alone, without a colon and what it is of"
+    if name != name.lstrip():
+        return "has a blank after its colon"
+    if meant is Kind.SLOT and not name:
+        return "names no slot"
+    if meant is not Kind.SLOT and name.startswith("//"):
+        return f"is an address: a {meant} is claimed by its path alone"
+    return None

@@ -143,19 +143,19 @@ def _function_response(state: SessionState, counts: Counts, event: FunctionRespo
         if call.dispatch is not None and call.dispatch.risk is not Risk.READ:
             _world_changed(counts)
         elif step.model != CALLER:
-            key, same = repeat.raw_key(call.call), repeat.result_digest(event)
-            now = Repeat(same=same, count=1, step=step.step, at=record.at, succeeded=True)
+            key, same = repeat.key_of(call, event), repeat.result_digest(event)
+            now = Repeat(same=same, count=1, step=step.step, at=record.at, succeeded=True, call_id=event.call_id)
             repeat.keep(counts.results, key, repeat.once_more(counts.results.get(key), now))
         return
     if event.error_code == SPENT:
         if step.step != counts.told_step and (TURN_CALLS in event.rules or SESSION_CALLS in event.rules):
             counts.told, counts.told_step = counts.told + 1, step.step
     elif event.error_code == repeat.LOOP:
-        _looped(counts, call.call, step.step)
+        _looped(counts, event.same_as, step.step)
     elif repeat.counts_as_failure(event):
-        key = repeat.call_key(call.call)
+        key = repeat.key_of(call, event)
         code = event.error_code or event.status.value
-        now = Repeat(same=code, count=1, step=step.step, at=record.at, lane=event.lane)
+        now = Repeat(same=code, count=1, step=step.step, at=record.at, lane=event.lane, call_id=event.call_id)
         repeat.keep(counts.failures, key, repeat.once_more(counts.failures.get(key), now))
 
 
@@ -169,11 +169,12 @@ def _world_changed(counts: Counts) -> None:
         counts.failures = {key: one for key, one in counts.failures.items() if one.lane == "refused"}
 
 
-def _looped(counts: Counts, call: FunctionCall, step: str) -> None:
-    for known, key in ((counts.failures, repeat.call_key(call)), (counts.results, repeat.raw_key(call))):
-        before = known.get(key)
-        if before is not None:
-            repeat.keep(known, key, repeat.insisted(before, step))
+def _looped(counts: Counts, same_as: str, step: str) -> None:
+    for known in (counts.failures, counts.results):
+        for key, before in known.items():
+            if before.call_id == same_as:
+                repeat.keep(known, key, repeat.insisted(before, step))
+                break
 
 
 def _background_started(state: SessionState, counts: Counts, event: BackgroundStarted, record: Record) -> None:

@@ -197,7 +197,8 @@ def _repeat(call: CallState, dispatch: ToolDispatch, now: int, most: int) -> Con
         if stays:
             return Park(code="unknown_outcome", reason=_unclear(call))
         times = f"{call.tried} attempts" if call.tried > 1 else "its one attempt"
-        return Park(code="attempts_exhausted", reason=f"{times} ended without an answer")
+        earlier = _earlier(call) if call.unclear else ""
+        return Park(code="attempts_exhausted", reason=f"{times} ended without an answer{earlier}")
     if failed is not None and failed.retry_at is not None and now < failed.retry_at:
         return WaitUntil(at=failed.retry_at, reason=RETRY)
     return Again()
@@ -206,7 +207,22 @@ def _repeat(call: CallState, dispatch: ToolDispatch, now: int, most: int) -> Con
 def _unclear(call: CallState) -> str:
     if call.failed is None:
         return "it was dispatched and no outcome was recorded"
+    if call.unclear:
+        return f"its latest attempt, {call.attempts}, failed ({call.failed.code}){_earlier(call)}"
     return f"its attempt failed ({call.failed.code}), and nothing tells whether it took effect"
+
+
+def _earlier(call: CallState) -> str:
+    """What is known of the attempts that the latest has repeated, as the end of a sentence. That one tells of itself
+    only, also where it says that nothing was executed: what was in its way may be what an earlier one has done.
+    """
+    many = call.unclear
+    which = f"attempt {many[0]}" if len(many) == 1 else f"attempts {many[0]} to {many[-1]}"
+    version = None if call.dispatch is None else call.dispatch.version
+    look = "Look at what it changes"
+    if version is not None:
+        look = f"Look what has become of {version.of}: that its version is another may be this call's own doing"
+    return f"; {which} may have taken effect, whatever the latest says. {look}"
 
 
 def quiet_until(call: CallState) -> int | None:

@@ -320,6 +320,8 @@ def _tool_dispatch(state: SessionState, event: ToolDispatch, record: Record, seq
     asking.check_dispatch(state, call, event, seq)
     if call.dispatch is not None and call.dispatch.tool != event.tool:  # it has had no attempts of its own
         call.tried, call.first_failed_at = 0, None
+    repeats = call.failed is not None and call.failed.effect is Effect.UNKNOWN and call.resolved is None
+    call.unclear = (*call.unclear, call.attempts) if repeats else ()
     call.dispatch, call.dispatch_epoch, call.dispatched_by = event, record.epoch, state.driver
     call.failed = call.parked = call.resolved = call.resolved_seq = None
     call.tried += 1

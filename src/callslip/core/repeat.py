@@ -3,6 +3,9 @@
 A model that is told the same fault for the same call will often make it once more. Counted are steps, not calls: what
 stands twice in one reply was decided once. Nothing counts any more once the user has said something or the turn is
 over; what failed in the world, not once a call that writes has succeeded.
+
+A call that was dispatched, or that a person denied, is the same as another with the same final arguments: as the gate
+has read, coerced and normalised them. What the gate refused has none, and is told by how it was spelled.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from typing import Literal
 import msgspec
 
 from callslip.core import canon
+from callslip.core.call import CallState
 from callslip.core.events.function_call import FunctionCall
 from callslip.core.events.function_response import FunctionResponse
 from callslip.core.payload import Payload
@@ -44,6 +48,8 @@ class Repeat(msgspec.Struct, frozen=True, kw_only=True):
     """When it came to that end, milliseconds since 1970."""
     lane: Literal["refused", "settled"] = "settled"
     succeeded: bool = False
+    call_id: str = ""
+    """The call that came to it last."""
 
     @property
     def found_by_gate(self) -> bool:
@@ -56,13 +62,23 @@ class Repeat(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def call_key(call: FunctionCall) -> str:
-    """Equal for calls of the same name with the same arguments, however these were spelled."""
+    """Equal for proposals of the same name with the same arguments; the order of keys and white space are no part of
+    those.
+    """
     return _digest(call.tool, _text(call.arguments))
 
 
-def raw_key(call: FunctionCall) -> str:
-    """The same, told by how they were spelled: in a tenth of the time."""
-    return _digest(call.tool, call.arguments.blob or call.arguments.text)
+def final_key(tool: str, digest: str) -> str:
+    """Equal for calls of one tool with the same final arguments, of which this is the digest."""
+    return _digest(tool, digest)
+
+
+def key_of(call: CallState, response: FunctionResponse) -> str:
+    """By what a call that has its answer is known again. What a person put into it is no call of the model's."""
+    said = call.dispatch if response.lane == "settled" else call.asked if response.error_code in _OF_PEOPLE else None
+    if said is None or call.edits or call.instead is not None:
+        return call_key(call.call)
+    return final_key(said.tool, said.arguments_digest)
 
 
 def beyond(known: dict[str, Repeat], most: int) -> Repeat | None:

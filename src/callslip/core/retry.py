@@ -14,6 +14,8 @@ from typing import Literal
 import msgspec
 
 _MOST_DOUBLED = 60
+_UNITS = ((365 * 86_400, "year"), (86_400, "day"), (3600, "hour"), (60, "minute"))
+_EVER = 1000 * 365 * 86_400
 LONGEST = 86_400.0
 """The longest that a setting may say, in seconds."""
 
@@ -50,9 +52,22 @@ class Over(msgspec.Struct, frozen=True, kw_only=True):
         """For whoever reads the error, as one sentence."""
         times = f"It was tried {tried} times" if tried > 1 else "It was tried once"
         if self.why == "asked":
-            left = "for ever" if self.asked is None or math.isinf(self.asked) else f"for {self.asked:,.0f} s"
-            return f"{times}, and asks to be left alone {left}, which is longer than is waited."
+            return f"{times}, and asks to be left alone {_for(self.asked)}, which is longer than is waited."
         return f"{times}, and there was no time for another attempt." if self.why == "time" else f"{times}."
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether it asks to be left alone for so long that to call it again is no use to anybody."""
+        return self.why == "asked" and not (self.asked or 0.0) <= LONGEST
+
+
+def _for(seconds: float | None) -> str:
+    """How long somebody wants to be left alone, never less than they said."""
+    if seconds is None or not seconds < _EVER:
+        return "for ever"
+    size, unit = next(((size, unit) for size, unit in _UNITS if seconds >= 2 * size), (1, "second"))
+    many = math.ceil(seconds / size)
+    return f"for {many:,} {unit}{'' if many == 1 else 's'}"
 
 
 def pause(retry: Retry, tried: int, asked: float | None, draw: float) -> float:

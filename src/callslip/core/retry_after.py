@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import datetime
 import math
+import re
 
-_DIGITS = 10
+_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]*)?")
 
 
 def seconds(given: str, date: str = "", now: int | None = None) -> float | None:
@@ -15,13 +16,15 @@ def seconds(given: str, date: str = "", now: int | None = None) -> float | None:
     against our clock.
 
     Args:
-        given: the header: whole seconds, or a date.
+        given: the header: seconds, or a date. Whole ones, by the letter; what some servers send all the same, a
+            fraction, is rounded up.
         date: the answer's ``Date``.
         now: milliseconds since 1970 by our own clock.
     """
     given = given.strip()
-    if given.isascii() and given.isdigit():
-        return float(given) if len(given) < _DIGITS else math.inf
+    if _NUMBER.fullmatch(given):
+        number = float(given)
+        return number if math.isinf(number) else float(math.ceil(number))
     until = _moment(given)
     if until is None:
         return None

@@ -7,6 +7,8 @@ from typing import Any
 
 import msgspec
 
+from callslip.core.instead import Instead
+
 
 class WaitKind(StrEnum):
     APPROVAL = "approval"
@@ -37,10 +39,13 @@ class Wait(msgspec.Struct, frozen=True, kw_only=True):
     opened_at: int
     call_id: str | None = None
     tool: str | None = None
+    """What it is about now: a fallback, where one is to answer in the place of the tool that was called."""
     arguments: Any = None
     """The final ones, where they have been judged already."""
     wake_at: int | None = None
     """For an approval: when it expires. For a job: when it is asked after."""
+    instead: Instead | None = None
+    """``tool`` stands in for the one that was called: for which, and why."""
     note: str = ""
     """Of a job: how far it is, in its tool's words."""
     reasons: tuple[str, ...] = ()

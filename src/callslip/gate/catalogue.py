@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from callslip.core import hedging
+from callslip.core import declared, hedging
 from callslip.core.activation import BYTES_BY_TOKEN, Found
 from callslip.core.events.model_requested import VisibleTool
 from callslip.core.tool import Risk, ToolSpec
@@ -51,7 +51,8 @@ class Catalogue(Mapping[str, Entry]):
         deferred: names of those that a model is not shown until it has found them; default: those that declare it.
 
     Raises:
-        ToolDefinitionError: two tools of one name, a compensation that is not there, or a schema that is none.
+        ToolDefinitionError: two tools of one name, a tool that another one needs and that is not there, or
+            a declaration or a schema that is none.
     """
 
     def __init__(self, executors: Iterable[Executor], *, deferred: Iterable[str] | None = None) -> None:
@@ -69,6 +70,7 @@ class Catalogue(Mapping[str, Entry]):
                     f"{name} is undone by {undoes!r}, and no tool of that name is bound. Nothing was started. Bind it."
                 )
             self._check_fallback(entry.executor.spec)
+            self._check_required(entry.executor.spec)
         if deferred is None:
             deferred = [name for name, entry in self._entries.items() if entry.executor.spec.deferred]
         self.deferred = frozenset(deferred)
@@ -94,6 +96,26 @@ class Catalogue(Mapping[str, Entry]):
         if wrong is not None:
             raise ToolDefinitionError(
                 f"{spec.name} has the fallback {spec.fallback!r}: {wrong}. Nothing was started. Correct `fallback`."
+            )
+
+    def _check_required(self, spec: ToolSpec) -> None:
+        """What has to come first can come first: it is there, and does not wait for this one itself."""
+        for name in spec.requires:
+            if name not in self._entries:
+                raise ToolDefinitionError(
+                    f"{spec.name} requires {name!r}, and no tool of that name is bound, so it could never be called. "
+                    "Nothing was started. Bind it, or correct `requires`."
+                )
+        first, ahead = set[str](), list(spec.requires)
+        while ahead:
+            name = ahead.pop()
+            if name not in first and name in self._entries:
+                first.add(name)
+                ahead += self._entries[name].executor.spec.requires
+        if spec.name in first:
+            raise ToolDefinitionError(
+                f"{spec.name} requires {' and '.join(spec.requires)}, where it is itself required in turn, so neither "
+                "could ever be called. Nothing was started. Correct `requires`."
             )
 
     def __getitem__(self, name: str) -> Entry:
@@ -143,25 +165,41 @@ class Catalogue(Mapping[str, Entry]):
 
     def parts(self) -> Iterator[Part]:
         """Each tool's registration in three parts."""
-        for name, entry in self._entries.items():
-            spec = entry.executor.spec
-            bad = next((example for example in spec.examples if entry.arguments.errors(example)), None)
-            schema = "valid" if bad is None else f"its example {bad!r} is not valid by it"
-            yield Part(tool=name, part="schema", ok=bad is None, detail=schema)
-            runs = (
-                "answered by its client"
-                if spec.client_owned
-                else f"bound to {entry.executor.identity.removeprefix('python:')}"
-            )
-            callable_ = spec.client_owned or callable(getattr(entry.executor, "run", None))
-            yield Part(tool=name, part="executor", ok=callable_, detail=runs if callable_ else "nothing runs it")
-            same = entry.executor.version == spec.version and entry.view.input_schema == spec.input_schema
-            shown = f"version {entry.executor.version}" if same else "what models are shown is not what is bound"
-            yield Part(tool=name, part="handshake", ok=same, detail=shown)
+        for entry in self._entries.values():
+            yield from _parts(entry)
+
+
+def parts_of(executor: Executor) -> list[Part]:
+    """One tool's registration, whatever other tools it names.
+
+    Raises:
+        ToolDefinitionError: it can't be bound.
+    """
+    return list(_parts(_entry(executor)))
+
+
+def _parts(entry: Entry) -> Iterator[Part]:
+    spec = entry.executor.spec
+    bad = next((example for example in spec.examples if entry.arguments.errors(example)), None)
+    schema = "valid" if bad is None else f"its example {bad!r} is not valid by it"
+    yield Part(tool=spec.name, part="schema", ok=bad is None, detail=schema)
+    runs = (
+        "answered by its client" if spec.client_owned else f"bound to {entry.executor.identity.removeprefix('python:')}"
+    )
+    callable_ = spec.client_owned or callable(getattr(entry.executor, "run", None))
+    yield Part(tool=spec.name, part="executor", ok=callable_, detail=runs if callable_ else "nothing runs it")
+    same = entry.executor.version == spec.version and entry.view.input_schema == spec.input_schema
+    shown = f"version {entry.executor.version}" if same else "what models are shown is not what is bound"
+    yield Part(tool=spec.name, part="handshake", ok=same, detail=shown)
 
 
 def _entry(executor: Executor) -> Entry:
     spec = executor.spec
+    wrong = declared.complaint(spec)
+    if wrong is not None:
+        raise ToolDefinitionError(
+            f"{spec.name}: {wrong.said}. Nothing was started. Correct `{wrong.field}`."
+        ) from ValueError(wrong.said)
     try:
         arguments = compile_schema(spec.input_schema)
         output = compile_schema(spec.output_schema) if spec.output_schema is not None else None

@@ -21,8 +21,9 @@ def check_loop(tool: str, repeated: Repeat | None) -> Refusal | None:
             f"{often} each time. It was not called again. Use the result you have, do something else, or tell the user "
             "what you wait for."
         )
-        return Refusal(status=Status.FATAL_ERROR, code="loop", message=message)
-    return Refusal(status=Status.FATAL_ERROR, code="loop", message=_failed(tool, repeated, ""))
+    else:
+        message = _failed(tool, repeated, "")
+    return Refusal(status=Status.FATAL_ERROR, code="loop", message=message, same_as=repeated.call_id)
 
 
 def once_more(tool: str, refusal: Refusal, repeated: Repeat | None) -> Refusal:
@@ -35,6 +36,7 @@ def once_more(tool: str, refusal: Refusal, repeated: Repeat | None) -> Refusal:
         message=_failed(tool, repeated, f" It still fails: {refusal.message}"),
         field_errors=refusal.field_errors,
         rules=refusal.rules,
+        same_as=repeated.call_id,
     )
 
 

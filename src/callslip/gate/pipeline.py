@@ -7,7 +7,7 @@ that an earlier answer tells nothing of a later gate.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import msgspec
@@ -50,7 +50,9 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     succeeded: Collection[str]
     caller: str = "model"
     repeated: Repeat | None = None
-    """It was made too often, and always came to this end."""
+    """It was proposed too often, and always came to this end."""
+    made: Callable[[str, bytes], Repeat | None] | None = None
+    """The same of the calls of this tool with these final arguments; ``None``: none was made too often."""
 
 
 def judge(case: Case, catalogue: Catalogue, policy: Policy) -> Passed | Refusal:
@@ -73,6 +75,7 @@ def _judge(case: Case, catalogue: Catalogue, policy: Policy) -> Passed | Refusal
         business.check_rules(entry, canon.parse(arguments.text))
         or business.check_required(entry, case.succeeded)
         or loop.check_loop(name, case.repeated)
+        or (None if case.made is None else loop.check_loop(name, case.made(entry.executor.spec.name, arguments.text)))
     )
     if refusal is not None:
         return refusal

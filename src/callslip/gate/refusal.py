@@ -16,3 +16,5 @@ class Refusal(msgspec.Struct, frozen=True, kw_only=True):
     field_errors: tuple[FieldError, ...] = ()
     retryable: bool = False
     rules: tuple[str, ...] = ()
+    same_as: str = ""
+    """Of a call that is not made once more: the one that came to the same end last."""

@@ -36,6 +36,10 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     granted: bool
     seconds: float
     """Since it was asked for."""
+    held: float | None = None
+    """Seconds since it was granted; ``None``: it waits."""
+    gone: bool = False
+    """Its process has ended, and something that it started still runs: until that has ended, nobody else is let in."""
 
 
 class Grant(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,7 +55,7 @@ class Capacity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """What a limited service takes. ``None``: without limit.
 
     Raises:
-        ValueError: nobody could ever use it.
+        ValueError: nobody could ever use it, or it says nothing.
     """
 
     at_once: int | None = None
@@ -60,6 +64,8 @@ class Capacity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     per: float = 60.0
 
     def __post_init__(self) -> None:
+        if self.at_once is None and self.calls is None:
+            raise ValueError("A capacity without at_once and calls limits nothing. Give one of them, or both.")
         if (self.at_once is not None and self.at_once < 1) or (self.calls is not None and self.calls < 1):
             raise ValueError("A capacity below one call could never be used. Give at_once and calls of at least 1.")
         if not 0 < self.per < math.inf:

@@ -135,11 +135,13 @@ class Context:
         """It begins now. Called by what runs it elsewhere.
 
         Raises:
-            ToolFailed: it was given up before; nothing happened.
+            ToolFailed: it was given up before, or its deadline has passed; nothing happened.
         """
         with self._lock:
             if self._given_up:  # nobody waits any more, and it was recorded that nothing happened
                 raise ToolFailed("The call was given up before there was room for it.", code="cancelled")
+            if self._until is not None and self._clock.monotonic() >= self._until:  # it would be told to end at once
+                raise ToolFailed("The call's time was up before there was room for it.", code="timeout")
             self._queued = False
 
     @property

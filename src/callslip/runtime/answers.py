@@ -186,7 +186,8 @@ class Answers:
             reason=row.reason,
             opened_at=row.opened_at,
             call_id=row.call_id,
-            tool=call.call.tool if call else None,
+            tool=call.tool if call else None,
+            instead=call.instead if call else None,
             wake_at=row.wake_at,
         )
         if call is None:

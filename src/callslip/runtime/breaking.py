@@ -21,10 +21,12 @@ from callslip.runtime.holds import recorded
 from callslip.runtime.outcome import Attempt, Failure, Raised, Returned, Stopped, TimedOut
 from callslip.runtime.parts import Parts
 
-OPEN = "breaker_open"
-"""The code of a call that is not made because its tool is left alone."""
+_DIED = frozenset({"process_died", "process_failed"})
+"""Codes of what happened to a tool's own process (``sources/child``): said of the tool, and not by it."""
 _WAITING = 60.0
 """Seconds that whoever tries an open breaker has beyond its time limit, for what comes before and after."""
+_LONGEST = 200
+"""Characters of a target that are told."""
 _LOOK = 1.0
 """Seconds until a call looks again that waits for another one to try it."""
 
@@ -109,8 +111,9 @@ async def enter_again(drive: Drive, call: CallState) -> int | None:
 def heard(attempt: Attempt, failure: Failure | None) -> Heard:
     """What the end of an attempt tells of the tool and what stands behind it.
 
-    Only what a tool is to blame for counts as its failure: not what it says of the call (``ToolFailed`` that does not
-    pass, a status such as 404), and not that it was stopped, or that its turn had no more time.
+    Only what a tool is to blame for counts as its failure, the death of its process included: not what it says of the
+    call (``ToolFailed`` that does not pass, a status such as 404), and not that it was stopped, or that its turn had no
+    more time.
     """
     if isinstance(attempt, Returned):
         return Heard.SUCCESS
@@ -120,7 +123,7 @@ def heard(attempt: Attempt, failure: Failure | None) -> Heard:
         case Stopped():
             return Heard.NOTHING
         case Raised(error=ToolFailed() as error):
-            if error.transient:
+            if error.transient or error.tool_code in _DIED:
                 return Heard.FAILURE
             return Heard.NOTHING if error.tool_code == "cancelled" else Heard.ANSWER
     fault = failure.fault if failure is not None else None
@@ -129,16 +132,23 @@ def heard(attempt: Attempt, failure: Failure | None) -> Heard:
     return Heard.ANSWER if fault.said.startswith("status ") else Heard.NOTHING
 
 
-def refusal(passed: Passed, found: Barred, also: str = "") -> Refusal:
-    """What the model is told of a call that is not made. ``also``: what became of its fallback, as a sentence."""
-    tool = passed.entry.executor.spec.name
+def refusal(parts: Parts, passed: Passed, found: Barred, also: str = "") -> Refusal:
+    """What the model is told of a call that is not made. It is told the target, or it would do without the others, too.
+    ``also``: what became of its fallback, as a sentence.
+    """
+    spec = passed.entry.executor.spec
+    tool, target = spec.name, _target(spec, passed.arguments.value)
+    at, advice = "", "Use another tool, do without it, or tell the user that it does not work now."
+    if target and claim.varies(spec.target or ""):
+        at = f" with the target {_shortened(parts.redactor.clean(target))!r}"
+        advice = f"With other targets it may work. For this one, {advice[0].lower()}{advice[1:]}"
     since = f"It has been left alone for {_span(found.open_for)}"
     again = "one call tries it now" if found.again_in is None else f"it is tried again in {_span(found.again_in)}"
     return Refusal(
         status=Status.RETRYABLE_ERROR,
         code="breaker_open",
-        message=f"{tool} fails at the moment: {found.reason}. {since}, and {again}. Nothing was executed. "
-        f"{also + ' ' if also else ''}Use another tool, do without it, or tell the user that it does not work now.",
+        message=f"{tool} fails at the moment{at}: {found.reason}. {since}, and {again}. Nothing was executed. "
+        f"{also + ' ' if also else ''}{advice}",
         retryable=True,
     )
 
@@ -150,6 +160,10 @@ def _breakers(parts: Parts, spec: ToolSpec) -> Breakers | None:
 
 def _target(spec: ToolSpec, arguments: Mapping[str, Any]) -> str:
     return " ".join(claim.fill((spec.target,), arguments)) if spec.target else ""
+
+
+def _shortened(target: str) -> str:
+    return target if len(target) <= _LONGEST else f"{target[:_LONGEST]}…"
 
 
 def _span(seconds: float) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from callslip.core import budget, repeat
+from collections.abc import Callable
+
+from callslip.core import budget, canon, repeat
 from callslip.core.call import CallState
 from callslip.core.counting import CALLER
 from callslip.core.events.function_response import FunctionResponse
@@ -30,8 +32,13 @@ def used_up(drive: Drive, call: CallState) -> Refusal | None:
     then = "Call no more tools: answer with what you have, and say what is missing."
     if what == "searches":
         then = "Do without searching: use the tools you have, or say what is missing."
-    message = f"The budget of {use.of:g} {what} for {whose} is used up. Nothing was executed. {then}"
+    amount = f"{use.of:g} {budget.counted(what, use.of)}"
+    message = f"The budget of {amount} for {whose} is used up. Nothing was executed. {then}"
     return Refusal(status=Status.PERMISSION_DENIED, code="budget_spent", message=message, rules=(use.name,))
+
+
+def _waiting(calls: int) -> str:
+    return f"{calls} calls of this session wait" if calls != 1 else "A call of this session waits"
 
 
 def too_many_waiting(drive: Drive, call_id: str) -> Refusal | None:
@@ -47,7 +54,7 @@ def too_many_waiting(drive: Drive, call_id: str) -> Refusal | None:
         drive.asking.add(call_id)
         return None
     message = (
-        f"{most} calls of this session wait for a person's word already, and no more may. Nothing was executed. "
+        f"{_waiting(most)} for a person's word already, and no more may. Nothing was executed. "
         "Call it again once they are answered, or do without."
     )
     return Refusal(
@@ -65,18 +72,32 @@ def asked(drive: Drive, call_id: str) -> None:
 
 
 def repeated(drive: Drive, call: CallState) -> Repeat | None:
-    """Set when the model has made this very call too often, and always come to the same end."""
-    counts, step, limits = drive.state.counts, drive.state.step, drive.parts.limits
-    if step is None or step.model == REVERT or call.dispatch is not None or call.asked is not None:
+    """Set when the model has proposed this very call too often, and always come to the same end."""
+    if not drive.state.counts.failures or not _guarded(drive, call):
         return None
-    if limits.same_failures and counts.failures:
-        failed = counts.failures.get(repeat.call_key(call.call))
-        if failed is not None and failed.before(step.step) >= limits.same_failures:
-            return failed
-    if limits.same_results and counts.results:
-        given = counts.results.get(repeat.raw_key(call.call))
-        if given is not None and given.before(step.step) >= limits.same_results:
-            return given
+    return _too_often(drive, repeat.call_key(call.call))
+
+
+def made(drive: Drive, call: CallState) -> Callable[[str, bytes], Repeat | None] | None:
+    """Tells whether the model has made too often what this call proves to be: by its tool and final arguments."""
+    counts = drive.state.counts
+    if not (counts.failures or counts.results) or not _guarded(drive, call):
+        return None
+    return lambda tool, text: _too_often(drive, repeat.final_key(tool, canon.digest(text)))
+
+
+def _guarded(drive: Drive, call: CallState) -> bool:
+    step = drive.state.step
+    return step is not None and step.model != REVERT and call.dispatch is None and call.asked is None
+
+
+def _too_often(drive: Drive, key: str) -> Repeat | None:
+    counts, step, limits = drive.state.counts, drive.state.step, drive.parts.limits
+    assert step is not None
+    for known, most in ((counts.failures, limits.same_failures), (counts.results, limits.same_results)):
+        one = known.get(key) if most else None
+        if one is not None and one.before(step.step) >= most:
+            return one
     return None
 
 
@@ -86,7 +107,7 @@ def same_again(drive: Drive, call: CallState, response: FunctionResponse) -> int
     known = drive.state.counts.results
     if not most or not known or step is None or step.model == CALLER or response.status is not Status.SUCCESS:
         return 0
-    given = known.get(repeat.raw_key(call.call))
+    given = known.get(repeat.key_of(call, response))
     often = 1 if given is None else given.before(step.step) + 1
     if given is None or often < max(most // 2, 2) or given.same != repeat.result_digest(response):
         return 0

@@ -1,6 +1,7 @@
 """Hold what a call claims, or leave it be: a run that is told to end waits in no line (PARA-02 … PARA-05).
 
-Claims are held from just before T1 until T2, and by nobody who waits for anything else.
+Claims are held from just before T1 until T2, or until what goes on of the call has ended (``runtime/trail``), and by
+nobody who waits for anything else.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from callslip.core.tool import ToolSpec
 from callslip.ports.authority import Grant, Holder
 from callslip.runtime.drive import Drive
 from callslip.runtime.live import Waiting
+from callslip.runtime.trail import hand_over
 
 
 class Held(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,7 +72,11 @@ async def _holding(
                 entering.cancel()
                 await asyncio.wait([entering])
             drive.order.came(call_id)
-        yield None if entering.cancelled() else _told(drive, claims, entering.result(), line.began)
+        try:
+            yield None if entering.cancelled() else _told(drive, claims, entering.result(), line.began)
+        finally:
+            if drive.trails:
+                hand_over(drive, call_id, stack)
 
 
 class _Line:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from callslip.core import fold
 from callslip.core.activation import Found
@@ -17,6 +17,9 @@ from callslip.ports.breakers import Pass
 from callslip.runtime.live import Recorded
 from callslip.runtime.order import Order
 from callslip.runtime.parts import Parts
+
+if TYPE_CHECKING:
+    from callslip.runtime.trail import Trail
 
 T = TypeVar("T")
 _UNTIMED = contextlib.nullcontext()
@@ -73,6 +76,8 @@ class Drive:
         """Calls about which a person is just being asked."""
         self.activating: dict[str, Sequence[Found]] = {}
         """By call: tools that its search has found room for, until they stand in the log."""
+        self.trails: list[Trail] = []
+        """What goes on of calls that have their answers."""
         self.ways: dict[str, Pass] = {}
         """By call: its way through the breaker, until it is known how it ended."""
         self._owner = owner

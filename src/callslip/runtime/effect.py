@@ -32,6 +32,7 @@ from callslip.runtime.hedge import Race
 from callslip.runtime.late import Late
 from callslip.runtime.live import Partial, Progress, ignore
 from callslip.runtime.secrets import revealed
+from callslip.runtime.trail import leave_behind
 
 
 async def take_effect(
@@ -56,32 +57,37 @@ async def take_effect(
     if spec.hedge_after_ms is None:
         context, late = context_for(drive, t1, until=limit.until), Late(drive, t1)
         attempt = await execute(drive.parts, entry.executor, given, context, stop=stop, on_late=late)
-        left = [context] if context.still_running else []
+        ended = not context.still_running
+        if not ended:
+            leave_behind(drive.parts, [context])
     else:
         race = late = Race(drive, entry.executor, t1, functools.partial(context_for, drive, t1, until=limit.until))
         attempt, context = await race.run(arguments, given, stop)
-        left = race.still_running
+        ended = race.ended
+        leave_behind(drive.parts, race.contexts)
     attempt = _cause(drive, attempt, limit)
-    if left:
-        before = drive.parts.left_behind
-        before[:] = [*(one for one in before if one.still_running), *left]
     took = round((clock.monotonic() - began) * 1000)
-    events = await _ended(drive, entry, t1, arguments, attempt, context, took, ended=not left, repeats=repeats)
-    if race is not None and race.hedged is not None:
-        events[-1] = _with_hedge(events[-1], race.hedged)
-    failpoint.hit("settle.before")
     try:
-        stored = await _record(drive, t1, events)
-    except (LedgerUnavailable, CommitUnknown) as error:
-        raise type(error)(
-            f"{t1.tool} was dispatched and has ended, but its outcome could not be recorded: {error} "
-            "The outcome was shown to nobody; the next run finds out what became of the call."
-        ) from error
+        events = await _ended(drive, entry, t1, arguments, attempt, context, took, ended=ended, repeats=repeats)
+        if race is not None and race.hedged is not None:
+            events[-1] = _with_hedge(events[-1], race.hedged)
+        failpoint.hit("settle.before")
+        stored = await _settle(drive, t1, events, ended=ended)
     finally:
         late.settled()
     failpoint.hit("settle.after")
     if spec.cached_fallback_ms is not None:
         await fallback.keep(drive, t1, spec, stored[-1])
+
+
+async def _settle(drive: Drive, t1: ToolDispatch, events: Sequence[Event], *, ended: bool) -> Sequence[Stored]:
+    try:
+        return await _record(drive, t1, events, ended=ended)
+    except (LedgerUnavailable, CommitUnknown) as error:
+        raise type(error)(
+            f"{t1.tool} was dispatched and has ended, but its outcome could not be recorded: {error} "
+            "The outcome was shown to nobody; the next run finds out what became of the call."
+        ) from error
 
 
 def _cause(drive: Drive, attempt: outcome.Attempt, limit: Deadline) -> outcome.Attempt:
@@ -150,7 +156,7 @@ def _counted(drive: Drive, t1: ToolDispatch, event: FunctionResponse) -> Functio
     return msgspec.structs.replace(event, repeated=often) if often else event
 
 
-async def _record(drive: Drive, t1: ToolDispatch, events: Sequence[Event]) -> Sequence[Stored]:
+async def _record(drive: Drive, t1: ToolDispatch, events: Sequence[Event], *, ended: bool) -> Sequence[Stored]:
     """T2, or the start of a job; or, when what the tool gave can't stand in a record, the fact that nobody can tell."""
     try:
         return await drive.append(*events)
@@ -162,7 +168,7 @@ async def _record(drive: Drive, t1: ToolDispatch, events: Sequence[Event]) -> Se
                 nonce=t1.nonce,
                 effect=Effect.UNKNOWN,
                 code="result_unusable",
-                ended=True,
+                ended=ended,
                 internal=drive.parts.redactor.clean(str(error)),
             )
         )

@@ -88,7 +88,7 @@ async def _ended(
             await _within(parts, 1, work)
     finally:
         timer.cancel()
-    began = True
+    began = context.begun
     if not work.done():
         began = context.abandon(on_late)
         await _cancel(parts, work, context, on_late)

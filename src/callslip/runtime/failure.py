@@ -45,11 +45,11 @@ def failure(
 
 
 def _of_itself(dispatch: ToolDispatch, attempt: Attempt) -> bool:
-    """Whether a repeat of what changes a version, that has done nothing, tells of itself only. If the earlier attempt
-    had its effect, the version is another one, and the repeat is refused for that very reason; and whoever looked at
-    the version now would take the call's own doing for somebody else's. A tool that knows better says so.
+    """Whether a repeat that has done nothing tells of itself only: that it was never begun, found the service down, or
+    was refused, since what it would change is not as it was; and it may be the earlier attempt that has changed it. A
+    tool that knows better says so: by its key the service knows both attempts.
     """
-    if dispatch.version is None or dispatch.risk is Risk.READ:
+    if dispatch.risk is Risk.READ:
         return False
     error = attempt.error if isinstance(attempt, Raised) else None
     return not isinstance(error, ToolFailed) or isinstance(error, Conflict) or error.transient

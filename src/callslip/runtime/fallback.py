@@ -21,7 +21,7 @@ from callslip.core.event import Stored
 from callslip.core.events.attempt_failed import AttemptFailed
 from callslip.core.events.function_response import FunctionResponse
 from callslip.core.events.tool_dispatch import ToolDispatch
-from callslip.core.instead import CACHE, Fallback, Instead
+from callslip.core.instead import CACHE, OPEN, Fallback, Instead
 from callslip.core.payload import Payload
 from callslip.core.result import Effect, Status
 from callslip.core.tool import ToolSpec
@@ -56,16 +56,16 @@ async def _for_barred(drive: Drive, call: CallState, passed: Passed, found: Barr
     spec = passed.entry.executor.spec
     also = ""
     if call.instead is None and spec.fallback is not None:
-        instead = Instead(tool=spec.fallback, of=spec.name, why=breaking.OPEN)
+        instead = Instead(tool=spec.fallback, of=spec.name, why=OPEN)
         judged = await _judged(drive, call, instead)
         if not isinstance(judged, Refusal):
             return judged
         also = f"Its fallback {spec.fallback} can't answer either: {judged.message}"
-    original, why = _original(drive, call, spec, breaking.OPEN)
+    original, why = _original(drive, call, spec, OPEN)
     kept = await _last_good(drive, original, passed.arguments.text, why)
     if kept is not None:
         return msgspec.structs.replace(kept, call_id=call.call.call_id)
-    return breaking.refusal(passed, found, also)
+    return breaking.refusal(drive.parts, passed, found, also)
 
 
 async def after(
@@ -132,7 +132,7 @@ async def _judged(drive: Drive, call: CallState, instead: Instead) -> Cleared | 
         return judged
     passed = judged.passed
     found = breaking.barred(drive.parts, passed.entry.executor.spec, passed.arguments.value)
-    return judged if found is None else breaking.refusal(passed, found)
+    return judged if found is None else breaking.refusal(drive.parts, passed, found)
 
 
 def _given_over(dispatch: ToolDispatch, response: FunctionResponse, instead: Instead) -> AttemptFailed:

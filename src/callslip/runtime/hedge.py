@@ -2,8 +2,9 @@
 
 J. Dean and L. A. Barroso, "The Tail at Scale", Communications of the ACM 56 (2013), call this a hedged request: of what
 is slow now and then by chance, two at once seldom are. Both executions are one attempt: one T1, one idempotency key,
-one deadline, one outcome. Each ends as any attempt does (``runtime/execute``), and neither outlives the other's answer
-by more than the grace time. How often a tool may be hedged is told by ``core/hedging``.
+one deadline, one outcome. Each ends as any attempt does (``runtime/execute``). The answer waits for nothing that the
+other one still does: that is the drive's (``runtime/trail``), and ends within the grace time or is left behind. How
+often a tool may be hedged is told by ``core/hedging``.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from callslip.runtime.drive import Drive
 from callslip.runtime.execute import execute
 from callslip.runtime.late import Late
 from callslip.runtime.outcome import Attempt, Raised, Returned, TimedOut
+from callslip.runtime.trail import Trail, leave_behind
 
 
 class MakeContext(Protocol):
@@ -44,6 +46,7 @@ class Race:
         self._t1 = t1
         self._context = context
         self._executions: list[_Execution] = []
+        self._settled = asyncio.Event()
 
     async def run(
         self, arguments: Mapping[str, Any], given: Mapping[str, Any], stop: asyncio.Future[None]
@@ -66,13 +69,19 @@ class Race:
 
     def settled(self) -> None:
         """The call's own outcome is in the log, or could not be put there."""
+        self._settled.set()
         for one in self._executions:
             one.late.settled()
 
     @property
-    def still_running(self) -> list[Context]:
-        """The contexts of executions of which something goes on."""
-        return [one.context for one in self._executions if one.context.still_running]
+    def contexts(self) -> list[Context]:
+        """Of the executions that have ended, or were left behind."""
+        return [one.context for one in self._executions if one.task.done()]
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing of it goes on."""
+        return not any(one.context.still_running or not one.task.done() for one in self._executions)
 
     def _begin(self, given: Mapping[str, Any], stop: asyncio.Future[None], *, shown: bool) -> _Execution:
         one = _Execution(self._context(shown=shown), Late(self._drive, self._t1))
@@ -120,13 +129,29 @@ class Race:
             for one in [one for one in running if one.task.done()]:
                 running.remove(one)
                 if isinstance(one.task.result(), Returned):
-                    for other in running:
-                        await other.beaten()
+                    self._see_out(running)
                     self._note(after, "first" if one is first else "second", failed)
                     return one.task.result(), one.context
                 failed.append(one)
         self._note(after, "neither", failed[1:])
         return failed[0].task.result(), failed[0].context
+
+    def _see_out(self, beaten: list[_Execution]) -> None:
+        """End those that were not as quick, and wait for none of them."""
+        for one in beaten:
+            one.beaten()
+        if beaten:
+            Trail(self._drive, self._t1.call_id, self._seen_out(beaten))
+
+    async def _seen_out(self, beaten: list[_Execution]) -> None:
+        for one in beaten:
+            end = await one.task
+            if isinstance(end, Returned):  # in the same moment
+                one.late(end.value, None)
+        leave_behind(self._drive.parts, [one.context for one in beaten])
+        await self._settled.wait()
+        for one in beaten:
+            await one.late.recorded()
 
     def _note(self, after: int, answered: hedging.Answered, failed: list[_Execution]) -> None:
         said = "".join(_code(one.task.result()) for one in failed)
@@ -145,13 +170,10 @@ class _Execution:
         """Takes what it gives once it is told to end."""
         self.lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
-    async def beaten(self) -> None:
-        """The other one has answered: end it, and wait until it has ended or is left behind."""
+    def beaten(self) -> None:
+        """The other one has answered: it is to end."""
         self.late.beaten = True
         self.lost.set_result(None)
-        end = await self.task
-        if isinstance(end, Returned):  # in the same moment
-            self.late(end.value, None)
 
 
 def _code(attempt: Attempt) -> str:

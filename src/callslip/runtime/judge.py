@@ -125,6 +125,7 @@ async def _pass(drive: Drive, call: CallState, raw: Payload, instead: Instead | 
         succeeded=drive.state.succeeded,
         caller=caller,
         repeated=budgeting.repeated(drive, call) if instead is None else None,
+        made=budgeting.made(drive, call) if instead is None else None,
     )
     passed = judge(case, drive.parts.catalogue, drive.parts.policy)
     if isinstance(passed, Refusal):

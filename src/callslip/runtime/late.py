@@ -33,7 +33,8 @@ class Late:
         self._t1 = t1
         self._loop = asyncio.get_running_loop()
         self._came: tuple[Any, BaseException | None] | None = None
-        self._settled = self._recorded = False
+        self._settled = False
+        self._recording: asyncio.Task[None] | None = None
 
     def __call__(self, value: Any, error: BaseException | None) -> None:
         if not self._loop.is_closed():
@@ -44,17 +45,22 @@ class Late:
         self._settled = True
         self._record()
 
+    async def recorded(self) -> None:
+        """What came until the pass before this one is in the log, or could not be put there."""
+        await asyncio.sleep(0)  # what was handed over a moment ago is taken first
+        if self._recording is not None:
+            await asyncio.wait([self._recording])
+
     def _take(self, value: Any, error: BaseException | None) -> None:
         if self._came is None:
             self._came = (value, error)
             self._record()
 
     def _record(self) -> None:
-        if self._settled and self._came is not None and not self._recorded:
-            self._recorded = True
-            task = self._loop.create_task(_record(self._drive, self._t1, *self._came, self.beaten))
-            _tasks.add(task)
-            task.add_done_callback(_tasks.discard)
+        if self._settled and self._came is not None and self._recording is None:
+            self._recording = self._loop.create_task(_record(self._drive, self._t1, *self._came, self.beaten))
+            _tasks.add(self._recording)
+            self._recording.add_done_callback(_tasks.discard)
 
 
 async def _record(drive: Drive, t1: ToolDispatch, value: Any, error: BaseException | None, beaten: bool) -> None:

@@ -21,6 +21,7 @@ from callslip.core.media import media_type_of
 from callslip.core.plain import to_plain
 from callslip.core.result import BlobRef, Effect, Status, ToolResult
 from callslip.core.retry import Over
+from callslip.core.sentence import sentence
 from callslip.core.tool import Risk
 from callslip.errors import CallslipError, Conflict, ToolFailed
 from callslip.gate.refusal import Refusal
@@ -42,7 +43,7 @@ class Raised(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TimedOut(msgspec.Struct, frozen=True, kw_only=True):
-    """The deadline passed first; ``began`` is false when it still waited for a thread or a process."""
+    """The deadline passed first; ``began`` is false when it had only waited for a thread or a process."""
 
     began: bool = True
     of_turn: bool = False
@@ -75,6 +76,8 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
     tried: int = 1
 
 
+_MOST_INTERNAL = 8000
+"""Characters of a traceback that are recorded."""
 _FAILURES = {
     TimedOut: (Status.TIMEOUT, "timeout", "The call did not end within its time limit."),
     Stopped: (Status.RETRYABLE_ERROR, "cancelled", "The call was cancelled while it ran."),
@@ -92,6 +95,7 @@ def refused(call: CallState, refusal: Refusal, parts: Parts) -> FunctionResponse
         error_message=parts.redactor.clean(refusal.message),
         field_errors=refusal.field_errors,
         rules=refusal.rules,
+        same_as=refusal.same_as,
         retryable=refusal.retryable,
     )
 
@@ -135,13 +139,13 @@ async def settle(
             nonce=dispatch.nonce,
             effect=failure.effect,
             code=code,
-            internal=parts.redactor.clean(_internal(attempt)),
+            internal=parts.redactor.clean(_internal(attempt, unclear=message)),
             transient=failure.fault.transient,
             retry_at=failure.again if isinstance(failure.again, int) else None,
             last=failure.fault.transient is False or isinstance(failure.again, Over),
             layer="network" if failure.fault.network else "tool",
             status=status,
-            message=parts.redactor.clean(message + _tried(failure)),
+            message=parts.redactor.clean(_with(message, _tried(failure))),
             duration_ms=duration_ms,
         )
     return _failure(parts, dispatch, attempt, failure, duration_ms)
@@ -150,8 +154,13 @@ async def settle(
 def _tried(failure: Failure) -> str:
     """How often it was tried, where that is all it will be."""
     if isinstance(failure.again, Over):
-        return " " + failure.again.said(failure.tried)
-    return f" It was tried {failure.tried} times." if failure.again is None and failure.tried > 1 else ""
+        return failure.again.said(failure.tried)
+    return f"It was tried {failure.tried} times." if failure.again is None and failure.tried > 1 else ""
+
+
+def _with(message: str, said: str) -> str:
+    """A message, and a sentence after it: which begins where the other has ended, whoever wrote it."""
+    return f"{sentence(message)} {said}" if said else message
 
 
 def given_up(dispatch: ToolDispatch, failed: AttemptFailed, said: str) -> FunctionResponse:
@@ -162,7 +171,7 @@ def given_up(dispatch: ToolDispatch, failed: AttemptFailed, said: str) -> Functi
         status=failed.status or Status.RETRYABLE_ERROR,
         effect=failed.effect,
         error_code=failed.code if failed.status is not None else "attempts_exhausted",
-        error_message=f"{failed.message or 'The call was attempted and never ended with an answer.'} {said}".rstrip(),
+        error_message=_with(failed.message or "The call was attempted and never ended with an answer.", said),
         retryable=failed.transient is not False,
         attempt=dispatch.attempt,
         nonce=dispatch.nonce,
@@ -181,13 +190,15 @@ def _failure(
     parts: Parts, dispatch: ToolDispatch, attempt: Attempt, failure: Failure, duration_ms: int | None
 ) -> FunctionResponse:
     status, code, message, retryable = _describe(dispatch, attempt, failure)
+    if retryable and isinstance(failure.again, Over) and failure.again.hopeless:
+        status, retryable = Status.FATAL_ERROR if status is Status.RETRYABLE_ERROR else status, False
     return FunctionResponse(
         call_id=dispatch.call_id,
         lane="settled",
         status=status,
         effect=failure.effect,
         error_code=code,
-        error_message=parts.redactor.clean(message + _tried(failure)),
+        error_message=parts.redactor.clean(_with(message, _tried(failure))),
         retryable=retryable,
         attempt=dispatch.attempt,
         nonce=dispatch.nonce,
@@ -245,6 +256,8 @@ def _describe(dispatch: ToolDispatch, attempt: Attempt, failure: Failure) -> tup
     if isinstance(attempt, TimedOut) and attempt.of_turn:
         return Status.TIMEOUT, "turn_timeout", "The time of the turn was up before the call ended.", False
     status, code, message = _FAILURES[type(attempt)]
+    if isinstance(attempt, TimedOut) and not attempt.began and failure.effect is Effect.NONE:
+        message = "The call's time was up before there was room for it to begin. Nothing was executed."
     if isinstance(attempt, Stopped) and attempt.why:
         message = f"{message[:-1]}: {attempt.why}."
     return status, code, message, status is Status.RETRYABLE_ERROR
@@ -260,12 +273,30 @@ def with_words(
     return msgspec.structs.replace(event, internal=internal, notes=(*event.notes, *map(parts.redactor.clean, notes)))
 
 
-def _internal(attempt: Attempt) -> str:
+def _internal(attempt: Attempt, *, unclear: str = "") -> str:
+    """``unclear``: what is said instead of a conflict's own words, where an earlier attempt may have brought it about:
+    those say that nothing was executed, and that the call is to be made anew.
+    """
     if not isinstance(attempt, Raised):
         return ""
+    if unclear and isinstance(attempt.error, Conflict):
+        return f"{type(attempt.error).__name__}: {unclear}"
     if isinstance(attempt.error, CallslipError):
         return f"{type(attempt.error).__name__}: {attempt.error}"
-    return "".join(traceback.format_exception(attempt.error))[-8000:]
+    return _cut(attempt.error)
+
+
+def _cut(error: BaseException) -> str:
+    """Its traceback; of a long one the end, and of a long message its beginning, where it says what has failed."""
+    whole = "".join(traceback.format_exception(error))
+    if len(whole) <= _MOST_INTERNAL:
+        return whole
+    own = "".join(traceback.format_exception_only(error))
+    if not whole.endswith(own):
+        return whole[-_MOST_INTERNAL:]
+    way, own = whole[: -len(own)], own[: _MOST_INTERNAL // 2]
+    cut = way.find("\n", max(len(way) - (_MOST_INTERNAL - len(own)), 0)) + 1
+    return f"Traceback (most recent call last):\n{way[cut:]}{own}"
 
 
 async def success(

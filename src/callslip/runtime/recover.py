@@ -13,10 +13,10 @@ from callslip.core.events.call_parked import CallParked
 from callslip.core.events.function_response import FunctionResponse
 from callslip.core.events.wait_opened import WaitOpened
 from callslip.core.result import Effect, Status
-from callslip.core.retry import again_at
+from callslip.core.retry import Over, again_at
 from callslip.core.wait import WaitKind
 from callslip.ports.executor import ProbeAnswer
-from callslip.runtime import outcome, payloads
+from callslip.runtime import fallback, outcome, payloads
 from callslip.runtime.background import started
 from callslip.runtime.closing import closing
 from callslip.runtime.drive import Drive
@@ -123,7 +123,7 @@ async def give_up(drive: Drive, call: CallState, judged: int, why: str = "") -> 
     """Answer a call that is not tried again, with what its latest attempt failed with."""
     assert call.dispatch is not None
     assert call.failed is not None
-    said = why or ("" if call.failed.last else f"It was tried {call.tried} times.")
+    said = why or ("" if call.failed.last else Over(why="attempts").said(call.tried))
     await _answer(drive, call, outcome.given_up(call.dispatch, call.failed, said), judged)
 
 
@@ -172,6 +172,8 @@ async def park(drive: Drive, call: CallState, conclusion: crash.Park) -> None:
 
 
 async def _answer(drive: Drive, call: CallState, response: FunctionResponse, judged: int) -> None:
+    if call.dispatch is not None:  # what stands in says so, also where this was found out afterwards
+        response = fallback.told(response, call.dispatch)
     await drive.append(response, *closing(drive, call.call.call_id), judged=judged)
 
 

@@ -21,7 +21,7 @@ from callslip.runtime.parts import Parts
 EVERY = 500
 """Records after which a new checkpoint pays for itself."""
 
-_FORMAT = b"10"
+_FORMAT = b"11"
 _SUM = hashlib.sha256(b"").digest_size
 _state_encoder = msgspec.json.Encoder()
 _state_decoder = msgspec.json.Decoder(SessionState)

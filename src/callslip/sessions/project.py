@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from callslip.core.events.function_call import FunctionCall
 from callslip.core.events.function_response import FunctionResponse
@@ -141,7 +141,7 @@ async def result(
     failed = response.status is not Status.SUCCESS
     told = f"A person changed the arguments before this call was made: {'; '.join(edits)}." if edits else ""
     content = failure_text(response) if failed else await success_text(parts, response)
-    disclosed = disclosure(response.fallback) if response.fallback is not None else ""
+    disclosed = disclosure(response.fallback, ended=_ended(response)) if response.fallback is not None else ""
     again = _SAME.format(response.repeated) if response.repeated else ""
     attached, lines = await attachments(parts.blobs, response)
     return ResultMessage(
@@ -153,6 +153,13 @@ async def result(
         attachments=attached,
         found=tuple(tool.name for tool in response.activated),
     )
+
+
+def _ended(response: FunctionResponse) -> Literal["well", "badly", "unknown"]:
+    """How it went for what stood in. What has failed is no answer, and must not be announced as one."""
+    if response.status is Status.SUCCESS:
+        return "well"
+    return "unknown" if response.effect is Effect.UNKNOWN else "badly"
 
 
 def failure_text(response: FunctionResponse) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import math
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -13,6 +12,7 @@ import anyio
 import anyio.to_thread
 
 from callslip.core import hedging
+from callslip.core.declared import complaint as declared_complaint
 from callslip.core.events.tool_dispatch import Evidence
 from callslip.core.fault import Fault
 from callslip.core.tool import Recovery, Risk, ToolSpec
@@ -23,7 +23,7 @@ from callslip.ports.context import Context
 from callslip.ports.executor import ProbeAnswer
 from callslip.schema.explain import explain
 from callslip.schema.field_error import BindError
-from callslip.sources import versions
+from callslip.sources import declaring, versions
 
 if TYPE_CHECKING:
     from callslip.schema.derive import Derived
@@ -298,6 +298,7 @@ _SEQUENCES = (
     "tags", "callable_from", "requires", "claims", "allowed_paths", "allowed_hosts", "identity_arguments",
     "secret_arguments", "untrusted_fields",
 )  # fmt: skip
+_DURATIONS = ("timeout", "quiet", "background_timeout", "poll_after", "cached_fallback", "hedge_after")
 
 
 def _build(function: Callable[..., Any], declared: dict[str, Any]) -> Tool:
@@ -310,33 +311,31 @@ def _build(function: Callable[..., Any], declared: dict[str, Any]) -> Tool:
         derived = derive.derive(function, context_type=Context)
     except derive.UnsupportedSignature as error:
         raise ToolDefinitionError(f"{getattr(function, '__name__', function)!s} can't be a tool: {error}") from error
+    name = declared.pop("name", None) or derived.name
+    declaring.check_functions(name, own)
     fields: dict[str, Any] = {
-        "name": declared.pop("name", None) or derived.name,
+        "name": name,
         "description": _first(declared.pop("description", None), derived.description),
-        "input_schema": dict(declared.pop("input_schema", None) or derived.input_schema),
+        "input_schema": declaring.mapping(
+            name, "input_schema", declared.pop("input_schema", None) or derived.input_schema
+        ),
         # What a function that starts a job returns is a handle, and no result.
         "output_schema": _first(declared.pop("output_schema", None), None if job else derived.output_schema),
-        "timeout_ms": round(declared.pop("timeout", 60.0) * 1000),
-        "quiet_ms": round(declared.pop("quiet", 30.0) * 1000),
-        "risk": _member(Risk, declared.pop("risk", Risk.DANGEROUS)),
-        "recovery": _member(Recovery, declared.pop("recovery", Recovery.NEVER)),
+        "risk": declaring.member(name, Risk, declared.pop("risk", Risk.DANGEROUS)),
+        "recovery": declaring.member(name, Recovery, declared.pop("recovery", Recovery.NEVER)),
         "background": job,
         "versioned": own.get("version") is not None,
-        "background_timeout_ms": _milliseconds(declared.pop("background_timeout", None)),
-        "poll_after_ms": round(declared.pop("poll_after", 5.0) * 1000),
-        "cached_fallback_ms": _milliseconds(declared.pop("cached_fallback", None)),
-        "hedge_after_ms": _hedge_after(declared.pop("hedge_after", None)),
-        "normalise": {
-            place: how if isinstance(how, str) else dict(how)
-            for place, how in (declared.pop("normalise", None) or {}).items()
-        },
-        "examples": tuple(dict(example) for example in declared.pop("examples", ())),
+        "normalise": declaring.normalisers(name, declared.pop("normalise", None)),
+        "examples": declaring.examples(name, declared.pop("examples", ())),
     }
-    fields |= {name: tuple(declared.pop(name)) for name in _SEQUENCES if name in declared}
+    fields |= {
+        f"{one}_ms": declaring.milliseconds(name, one, declared.pop(one)) for one in _DURATIONS if one in declared
+    }
+    fields |= {one: declaring.texts(name, one, declared.pop(one)) for one in _SEQUENCES if one in declared}
     try:
         spec = ToolSpec(**fields, **declared)
     except TypeError as error:
-        raise ToolDefinitionError(f"{fields['name']}: {error}. See ToolSpec for what a tool declares.") from error
+        raise ToolDefinitionError(f"{name}: {error}. See ToolSpec for what a tool declares.") from error
     _check(spec, own)
     if spec.background and derived.is_stream:
         raise ToolDefinitionError(f"{spec.name}: a stream of pieces can't be the handle of a job.")
@@ -363,14 +362,13 @@ def _where(function: Callable[..., Any]) -> str:
 
 
 def _check(spec: ToolSpec, own: Mapping[str, Any]) -> None:
-    complaint = None
-    if spec.recovery is Recovery.PROBE and not own.get("probe") and not spec.client_owned:
+    wrong = declared_complaint(spec)
+    complaint = None if wrong is None else wrong.said
+    if complaint is None and spec.recovery is Recovery.PROBE and not own.get("probe") and not spec.client_owned:
         complaint = "recovery='probe' needs a probe function"
-    elif spec.recovery is Recovery.EVIDENCE and not (own.get("prepare") and own.get("digest")):
+    if complaint is None and spec.recovery is Recovery.EVIDENCE and not (own.get("prepare") and own.get("digest")):
         complaint = "recovery='evidence' needs a prepare and a digest function"
-    elif spec.timeout_ms <= 0 or spec.quiet_ms < 0:
-        complaint = "timeout must be positive and quiet not negative"
-    else:
+    if complaint is None:
         complaint = _job_complaint(spec, own)
     if complaint is None and own.get("compensate_with") and spec.compensation is None:
         complaint = "compensate_with needs a compensation"
@@ -383,7 +381,7 @@ def _check(spec: ToolSpec, own: Mapping[str, Any]) -> None:
     if complaint is None and (spec.versioned or spec.expects):
         complaint = versions.complaint(own.get("version"), spec)
     if complaint:
-        raise ToolDefinitionError(f"{spec.name}: {complaint}.")
+        raise declaring.refused(spec.name, complaint)
 
 
 def _cache_complaint(spec: ToolSpec) -> str | None:
@@ -402,25 +400,6 @@ def _job_complaint(spec: ToolSpec, own: Mapping[str, Any]) -> str | None:
     if spec.poll_after_ms <= 0 or (limit is not None and limit <= 0):
         return "poll_after and background_timeout must be positive"
     return None
-
-
-def _member(kind: type[Risk | Recovery], value: str) -> Any:
-    try:
-        return kind(value)
-    except ValueError:
-        raise ToolDefinitionError(f"{value!r} is not one of {', '.join(kind)}.") from None
-
-
-def _milliseconds(seconds: float | None) -> int | None:
-    return None if seconds is None else round(seconds * 1000)
-
-
-def _hedge_after(seconds: Any) -> int | None:
-    if seconds is None:
-        return None
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not math.isfinite(seconds):
-        raise ToolDefinitionError(f"hedge_after is a number of seconds, or None, and not {seconds!r}.")
-    return round(seconds * 1000)
 
 
 def _first(declared: Any, derived: Any) -> Any:

@@ -88,7 +88,7 @@ class ToolSearch:
         return _said(findings, admission, " ".join(filter(None, (note, findings.trouble))))
 
     def _server(self, named: str) -> tuple[str, str]:
-        """Where to search. Models fill in what may be left out, with names that are none: then everywhere, with a note."""
+        """Where to search: everywhere, with a note, if there is no such server. Models fill in what may be left out."""
         if not named or named in self._finder.servers:
             return named, ""
         known = ", ".join(self._finder.servers[:_NAMED])

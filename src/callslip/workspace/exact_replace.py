@@ -88,8 +88,9 @@ def _ambiguous(text: str, old: str, occurs: int, wanted: int, path: str) -> Tool
     position = -1
     while len(places) < _LISTED and (position := text.find(old, position + 1)) >= 0:
         places.append(str(text.count("\n", 0, position) + 1))
+    often = "once" if occurs == 1 else f"{occurs} times"
     return ToolFailed(
-        f"'old' occurs {occurs} times in {shown(path)} and {wanted} was expected. Nothing was changed. It begins at"
+        f"'old' occurs {often} in {shown(path)} and {wanted} was expected. Nothing was changed. It begins at"
         f" line {', '.join(places)}{' and others' if occurs > len(places) else ''}. Add lines around it until it"
         " is the only one, or set count or replace_all.",
         code="ambiguous_match",

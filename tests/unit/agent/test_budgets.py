@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from callslip import Runtime, tool
-from callslip.core.budget import Budget, Budgets, DailyBudget, SessionBudget
+from callslip.core.budget import Budget, Budgets, DailyBudget, SessionBudget, Use
 from callslip.core.events.function_call import FunctionCall
 from callslip.core.events.function_response import FunctionResponse
 from callslip.core.events.model_replied import Usage
@@ -322,3 +322,27 @@ async def test_no_clock_grants_anew(world):
         out = await runtime.resume("s")
         assert (out.status, out.limit) == ("stopped", "turn.tokens")
         assert not await runtime.parts.ledger.waits("s")
+
+
+@pytest.mark.parametrize("name", ["tokens", "money", "log_bytes", "blob_bytes"])
+def test_a_turn_with_nothing_at_all_is_refused_where_it_is_set(name):
+    """It would ask the model once and end, and a resume would do the same."""
+    with pytest.raises(ValueError, match=f"{name} of a turn is more than 0"):
+        Budget(**{name: 0})
+    assert Budget(calls=0, searches=0, wakeups=0)
+    assert SessionBudget(**{name: 0}), "which forbids to ask at all, and says so"
+
+
+@pytest.mark.parametrize(
+    ("name", "of", "used", "said"),
+    [
+        ("turn.calls", 1, 1, "1 of 1 call"),
+        ("turn.calls", 3, 1, "1 of 3 calls"),
+        ("session.log_bytes", None, 1, "1 byte of log"),
+        ("turn.searches", 1, 2, "2 of 1 searches"),
+        ("turn.wakeups", None, 2, "2 wake-ups"),
+        ("turn.money", 1.0, 1.0, "$1.00 of $1.00"),
+    ],
+)
+def test_one_is_one(name, of, used, said):
+    assert Use(name=name, used=used, of=of).amount == said

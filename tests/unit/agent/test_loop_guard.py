@@ -9,7 +9,7 @@ from callslip.core.events.function_response import FunctionResponse
 from callslip.core.message import ToolResults
 from callslip.core.repeat import MORE
 from callslip.providers.scripted import Scripted, calling
-from callslip.runtime.parts import Limits
+from callslip.runtime.parts import Data, Limits
 
 pytestmark = [pytest.mark.anyio, pytest.mark.requirement("ARGS-05")]
 
@@ -130,6 +130,85 @@ class TestFailures:
         async with Runtime(tools=lock.tools(), model=model) as runtime:
             await runtime.run("Go", session="s")
             assert await codes(runtime) == ["locked"] * 13 + ["loop"]
+
+    @pytest.mark.parametrize("spelled", [(1, "1", 1.0), ("1", 1, "1"), (1, 1.0, 1)])
+    async def test_arguments_that_are_read_as_the_same_are_the_same(self, spelled):
+        made = []
+
+        @tool(risk="read")
+        async def look(n: int, m: int = 0) -> str:
+            """Look."""
+            made.append(n)
+            raise ToolFailed("There is none.", code="none")
+
+        spellings = [{"n": one} for one in (*spelled, *spelled)]
+        model = Scripted([calling(("look", one)) for one in spellings])
+        async with Runtime(tools=[look], model=model) as runtime:
+            out = await runtime.run("Go", session="s")
+            answers = await responses(runtime)
+            assert [one.error_code for one in answers] == ["none"] * 3 + ["loop"] * MORE
+        assert (made, out.limit) == ([1, 1, 1], "loop")
+        assert {one.same_as for one in answers[3:]} == {answers[2].call_id}
+
+    async def test_a_default_that_is_given_is_another_call_than_one_that_is_left_out(self):
+        """Nothing is filled in: what a default stands for is the function's own, and may change."""
+
+        @tool(risk="read")
+        async def look(n: int, m: int = 0) -> str:
+            """Look."""
+            raise ToolFailed("There is none.", code="none")
+
+        model = Scripted([*[calling(("look", {"n": 1})), calling(("look", {"n": 1, "m": 0}))] * 3, "ok"])
+        async with Runtime(tools=[look], model=model) as runtime:
+            await runtime.run("Go", session="s")
+            assert await codes(runtime) == ["none"] * 6
+
+    async def test_people_are_not_asked_again_for_the_same_in_other_words(self, world):
+        @tool(risk="dangerous")
+        async def blow(n: int) -> str:
+            """Blow."""
+            return ""
+
+        model = Scripted([*[calling(("blow", {"n": one})) for one in (1, "1", 1, "1")], "ok"])
+        async with Runtime(tools=[blow], model=model) as runtime:
+            out = await runtime.run("Go", session="s")
+            while out.waits:
+                await runtime.deny(out.waits[0].id, reason="no")
+                out = await runtime.resume("s")
+            assert await codes(runtime) == ["approval_denied"] * 3 + ["loop"]
+
+    async def test_one_that_a_person_changed_is_not_the_models(self):
+        @tool(risk="dangerous")
+        async def blow(n: int) -> str:
+            """Blow."""
+            raise ToolFailed("No.", code="no")
+
+        model = Scripted([*[calling(("blow", {"n": 1}))] * 3, calling(("blow", {"n": 2})), "ok"])
+        async with Runtime(tools=[blow], model=model) as runtime:
+            out = await runtime.run("Go", session="s")
+            while out.waits:
+                (wait,) = out.waits
+                done = runtime.approve(wait.id) if wait.arguments == {"n": 2} else runtime.edit(wait.id, {"n": 2})
+                await done
+                out = await runtime.resume("s")
+            assert await codes(runtime) == ["no"] * 4, "n=2 was never the model's until now"
+
+    async def test_in_a_protected_log_too_and_for_the_next_process(self, tmp_path):
+        @tool(risk="read")
+        async def look(n: int) -> str:
+            """Look."""
+            raise ToolFailed("There is none.", code="none")
+
+        replies = [*[calling(("look", {"n": one})) for one in (1, "1", 1, "1")], "ok"]
+        made = {"tools": [look], "state": tmp_path / "s"}
+        async with Runtime(model=Scripted(replies[:2]), **made) as one:
+            one.configure(data=Data(encrypt=True))
+            with pytest.raises(Exception, match="reply 3 was asked for"):
+                await one.run("Go", session="s")
+        async with Runtime(model=Scripted(replies), **made) as other:
+            other.configure(data=Data(encrypt=True))
+            await other.resume("s")
+            assert await codes(other) == ["none"] * 3 + ["loop"]
 
     async def test_others_of_the_same_tool_are_made(self, world):
         other = ("enter", {"door": "2"})

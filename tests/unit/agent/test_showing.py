@@ -52,7 +52,11 @@ def world(tmp_path):
         async def run(self, *replies, text="Go.", tools=None, routing=QUIET, **more):
             self.model = Scripted(list(replies))
             made = Runtime(
-                tools=tools or [now, *found_tools()], model=self.model, state=tmp_path / "state", routing=routing, **more
+                tools=tools or [now, *found_tools()],
+                model=self.model,
+                state=tmp_path / "state",
+                routing=routing,
+                **more,
             )
             async with made as self.runtime:
                 self.out = await self.runtime.run(text, session="s")
@@ -247,7 +251,9 @@ class TestPreselection:
     ROUTING = Routing(preselect=2, embedder="off")
 
     async def test_what_fits_the_users_words_is_shown_at_once(self, world):
-        await world.run(calling(("pay.refund", {})), "Done.", text="Refund the payment of order 17", routing=self.ROUTING)
+        await world.run(
+            calling(("pay.refund", {})), "Done.", text="Refund the payment of order 17", routing=self.ROUTING
+        )
         assert "pay.refund" in world.shown(0)
         (first, _) = world.of(ModelRequested)
         assert first.preselected[0] == "pay.refund"

@@ -1,5 +1,6 @@
 """Who is next: slots, rates and patience, with times that are passed in (PARA-02, PARA-04)."""
 
+import msgspec
 import pytest
 
 from callslip.authorities.rules import PATIENCE, Bucket, Ticket, decide, in_the_way, standing
@@ -199,13 +200,19 @@ def test_who_stands_in_the_way():
 
 def test_what_people_are_shown():
     one = ticket(1, "read a", "slot:one", since=3.0, granted=True)
-    assert standing(one, 5.0) == Standing(holder=one.holder, claims=("read a", "slot:one"), granted=True, seconds=2.0)
+    assert standing(one, 5.0) == Standing(
+        holder=one.holder, claims=("read a", "slot:one"), granted=True, seconds=2.0, held=2.0
+    )
+    later = msgspec.structs.replace(one, held_since=4.5)
+    assert standing(later, 5.0, gone=True).held == 0.5
+    assert standing(later, 5.0, gone=True).gone
+    assert standing(ticket(2, "a", since=3.0), 5.0).held is None
 
 
 @pytest.mark.parametrize(
     "limits",
-    [{"at_once": 0}, {"at_once": -1}, {"calls": 0}, {"calls": 1, "per": 0.0}, {"per": -1.0}, {"per": float("nan")},
-     {"per": float("inf")}],
+    [{"at_once": 0}, {"at_once": -1}, {"calls": 0}, {"calls": 1, "per": 0.0}, {"calls": 1, "per": -1.0},
+     {"calls": 1, "per": float("nan")}, {"calls": 1, "per": float("inf")}, {}, {"per": 5.0}],
 )  # fmt: skip
 def test_a_capacity_that_nobody_could_use_is_refused(limits):
     with pytest.raises(ValueError, match="capacity"):

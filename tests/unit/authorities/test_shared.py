@@ -78,7 +78,7 @@ class Call:
 
 
 async def until(wanted):
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not wanted():
             await asyncio.sleep(0.005)
 
@@ -200,7 +200,7 @@ async def test_one_that_gives_up_while_the_file_is_busy_for_long_is_gone_at_once
     await asyncio.sleep(0.02)
     for call in calls:
         call.task.cancel()
-    done, _ = await asyncio.wait([call.task for call in calls], timeout=5)
+    done, _ = await asyncio.wait([call.task for call in calls], timeout=60)
     assert len(done) == 3, "though the file is still busy"
     busy.execute("commit")
     await asyncio.to_thread(authority._thread.submit(lambda: None).result)
@@ -276,6 +276,43 @@ async def test_nothing_is_taken_from_whoever_may_go_on(opened, liveness):
     await held.leave()
     await until(lambda: waits.holds)
     await waits.leave()
+
+
+async def test_nobody_is_shown_that_was_killed_in_the_line(opened):
+    dead, living = opened("own_dead"), opened("own_other")
+    calls = [Call(dead, "dead", claims("a")), Call(living, "alive", claims("b"))]
+    await until(lambda: all(call.holds for call in calls))
+    me = opened(owners=Said("own_1", own_dead=Liveness.STILL_RUNNING))
+    assert [one.holder.call_id for one in me.standing()] == ["dead", "alive"], "what it started may go on"
+    me._owners.liveness_of["own_dead"] = Liveness.LOCK_FREE
+    assert [one.holder.call_id for one in me.standing()] == ["alive"]
+    assert [one.holder.call_id for one in living.standing()] == ["alive"], "it is free by now"
+    for call in calls:
+        await call.leave()
+
+
+async def test_a_process_that_is_gone_while_its_child_holds_is_shown_as_gone(opened):
+    dead, me = opened("own_dead"), opened(owners=Said("own_1", own_dead=Liveness.STILL_RUNNING))
+    for authority, owner, name in ((dead, "own_dead", "a"), (me, "own_1", "b")):
+        stack = contextlib.AsyncExitStack()
+        who = Holder(session="s", call_id=name, tool="t", owner=owner, process=7)
+        await stack.enter_async_context(authority.holding(claims(name), who, ignore))
+    assert [(one.holder.call_id, one.gone) for one in me.standing()] == [("a", True), ("b", False)]
+
+
+async def test_since_when_it_is_held_is_known_to_every_process(opened):
+    one = Call(opened("own_1"), "one", claims("a"))
+    await until(lambda: one.holds)
+    two = Call(opened("own_2"), "two", claims("a"))
+    await until(lambda: bool(two.before))
+    at = now()
+    await one.leave()
+    await until(lambda: two.holds)
+    (seen,) = opened("own_3").standing()
+    assert seen.held is not None
+    assert 0 <= seen.held <= now() - at
+    assert seen.held < seen.seconds
+    await two.leave()
 
 
 async def test_one_that_waits_for_what_a_dead_one_held_is_told_that_it_waited(opened):
@@ -462,7 +499,7 @@ async def test_a_forked_child_is_somebody_of_its_own(tmp_path):
         [sys.executable, "-W", "ignore", "-c", FORK, str(tmp_path)],
         capture_output=True,
         text=True,
-        timeout=20,
+        timeout=60,
         check=False,
     )
     assert done.returncode == 0, done.stderr

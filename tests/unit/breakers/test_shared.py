@@ -140,14 +140,34 @@ def test_one_that_is_killed_while_it_tries_leaves_the_place_to_others(opened, ti
         process.kill()
         process.wait()
         time.now += LOOKED_AT
+        assert [(one.phase, one.again_in) for one in opened().seen()] == [("half-open", 0.0)]
+        # A call asks twice, and no second passes in between: before it is judged, and before it is made.
         assert breakers.barred("k") is None
-        time.now += LOOKED_AT
         way = breakers.enter("k", 60)
         assert isinstance(way, Pass)
         assert isinstance(opened().enter("k", 60), Barred)
     finally:
         process.kill()
         ended(process)
+
+
+def test_the_next_one_to_try_it_is_not_taken_for_the_one_that_was_killed(opened, time, tmp_path):
+    breakers = opened()
+    fail(breakers)
+    time.now += 30
+    processes = [first := started(KILLED, tmp_path, time.now, "plain")]
+    try:
+        assert first.stdout.readline() == "True\n"
+        first.kill()
+        first.wait()
+        assert breakers.barred("k") is None
+        processes.append(second := started(KILLED, tmp_path, time.now, "plain"))
+        assert second.stdout.readline() == "True\n"
+        assert isinstance(breakers.enter("k", 60), Barred)
+    finally:
+        for process in processes:
+            process.kill()
+            ended(process)
 
 
 def test_whoever_tries_it_is_looked_at_now_and_then_only(opened, time, tmp_path, monkeypatch):

@@ -35,7 +35,25 @@ def fail(breakers, key, times=10):
 
 def test_there_is_nothing_to_list(project, worker):
     done = project("breakers")
-    assert (done.exit_code, done.stdout) == (0, "No tool is left alone, and none has failed or succeeded lately.\n")
+    assert (done.exit_code, done.stdout) == (0, "No tool is left alone, and none has failed lately.\n")
+    worker.leave(worker.enter("fine", 60), Heard.SUCCESS)
+    worker.close()
+    assert project("breakers").stdout == done.stdout
+
+
+def test_one_that_does_well_is_only_listed_among_all(project, worker):
+    none = "No tool is left alone, and none has failed or succeeded lately.\n"
+    assert project("breakers", "--all").stdout == none
+    fail(worker, "pay", 2)
+    worker.leave(worker.enter("fine", 60), Heard.SUCCESS)
+    worker.close()
+    listed, every = (json.loads(project("breakers", *more, "--json").stdout)["breakers"] for more in ((), ("--all",)))
+    assert [one["key"] for one in listed] == ["pay"]
+    assert [one["key"] for one in every] == ["fine", "pay"]
+    lines = project("breakers", "--all").stdout.splitlines()
+    assert lines[1].split() == ["fine", "closed", "0", "of", "1"]
+    assert "fine" not in project("breakers").stdout
+    assert "doesn't go with reset" in project("breakers", "reset", "--all", code=2).stderr
 
 
 def test_they_are_listed_with_what_people_need(project, worker):

@@ -317,3 +317,32 @@ def test_little_room(project, monkeypatch):
     usage = type("Usage", (), {"free": 1 << 20})
     monkeypatch.setattr(checks_of_state.shutil, "disk_usage", lambda _: usage)
     assert found(project, code=1)["disk"] == ("bad", "1 MiB free beside the log")
+
+
+@pytest.mark.requirement("SPEC-03")
+def test_a_tool_that_names_others_is_whole_where_they_are_there(project):
+    project.write(
+        "pair.py",
+        "from callslip import Runtime, tool\n"
+        "@tool(risk='write', compensation='back', requires=['look'])\ndef there(): ...\n"
+        "@tool(risk='write')\ndef back(): ...\n"
+        "@tool(risk='read')\ndef look(): ...\n"
+        "rt = Runtime(tools=[there, back, look])\n",
+    )
+    checks = found(project, "--app", "pair.py:rt")
+    assert checks["tool there"][0] == "ok"
+
+
+def test_a_limit_of_a_tool_that_is_not_there_is_warned_of(project):
+    project.configure(
+        'app = "app.py:bare"\n[capacities."tool.nosuch"]\nat_once = 1\n[capacities."tool.pay"]\nat_once = 1\n'
+    )
+    assert found(project)["capacities"] == ("warn", "'tool.nosuch' limits nothing: no tool 'nosuch' is bound")
+
+
+@pytest.mark.parametrize("said", ["", "per = 5\n", "at_once = 0\n"])
+def test_a_capacity_that_says_nothing_is_no_tick(project, said):
+    project.configure(f'app = "app.py:bare"\n[capacities.x]\n{said}')
+    level, detail = found(project, code=1)["project"]
+    assert level == "bad"
+    assert ".." not in detail

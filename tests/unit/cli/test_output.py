@@ -12,7 +12,7 @@ import pytest
 
 from callslip.cli import asking, live
 from callslip.cli.live import LiveView
-from callslip.cli.wording import last_line
+from callslip.cli.wording import own_line
 
 SLOW = ("run", "call wait_long", "--session", "s")
 
@@ -225,8 +225,8 @@ def test_the_watched_model_is_the_other_one_in_all_else():
         ("ValueError: " + "x" * 400, "ValueError: " + "x" * 287 + "…"),
     ],
 )
-def test_the_last_line_of_an_error(internal, line):
-    assert last_line(internal) == line
+def test_an_errors_own_line(internal, line):
+    assert own_line(internal) == line
 
 
 FAILING = (
@@ -235,6 +235,24 @@ FAILING = (
     "@tool(risk='read')\ndef look() -> str:\n    raise OSError('unplugged')\n"
     "rt = Runtime(tools=[book, look], model=app.Scripted([app.obey] * 9))\n"
 )
+
+
+REPEATING = (
+    "import app\nfrom callslip import Conflict, Context, Runtime, tool\n"
+    "@tool(risk='write', recovery='idempotent', claims=['it'], version=lambda: 1, quiet=0)\n"
+    "def put(context: Context) -> str:\n"
+    "    raise ConnectionError('lost') if context.attempt == 1 else Conflict(2)\n"
+    "rt = Runtime(tools=[put], model=app.Scripted([app.obey] * 9))\n"
+)
+
+
+def test_what_a_repeat_said_of_itself_is_not_shown_as_what_became_of_the_call(project):
+    project.write("own.py", REPEATING)
+    result = project("run", "call put", "--session", "s", "--app", "own:rt", code=3)
+    shown = result.stdout + result.stderr + project("show", "s").stdout + project("waits").stdout
+    assert "Nothing was executed" not in shown
+    assert "attempt 1 may have taken effect, whatever the latest says" in shown
+    assert "its attempt 2 said, of itself alone: Conflict: it has version 2 by now. Whether an" in shown
 
 
 def test_what_a_failed_attempt_said_is_shown_to_the_operator(project):

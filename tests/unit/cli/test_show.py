@@ -1,5 +1,6 @@
 import re
 
+import click
 import msgspec
 import pytest
 
@@ -17,9 +18,11 @@ from callslip.core.events.call_resolved import CallResolved
 from callslip.core.events.function_call import FunctionCall
 from callslip.core.events.function_response import FunctionResponse
 from callslip.core.events.late_outcome import LateOutcome
+from callslip.core.events.revert_started import RevertStarted
 from callslip.core.events.run_ended import RunEnded
 from callslip.core.events.run_started import RunStarted
 from callslip.core.events.session_started import WorkspaceIdentity
+from callslip.core.events.stop_requested import StopRequested
 from callslip.core.events.tool_dispatch import Evidence, ToolDispatch
 from callslip.core.events.wait_closed import WaitClosed
 from callslip.core.events.wait_opened import WaitOpened
@@ -316,3 +319,39 @@ def test_an_opened_breaker_and_what_answered_instead():
     assert opened.detail.startswith("6 of its last 10 calls failed at bank; nobody calls it until ")
     assert (answered.deed, answered.mark) == ("answered", "ok")
     assert "an earlier answer, 12 min old, because pay fails (breaker_open)" in answered.detail
+
+
+@pytest.mark.requirement("PARA-03")
+def test_how_long_a_call_waited_and_for_whom():
+    def waited(ms, *calls):
+        return tell(
+            PROPOSED,
+            FunctionCall(call_id="e", step="1.1", position=1, tool="edit", arguments=inline(b"{}")),
+            msgspec.structs.replace(dispatch(), waited_ms=ms, waited_for=calls),
+        )[-1].detail
+
+    assert "waited" not in waited(0)
+    assert ", waited 2.1 s for edit, rules" in waited(2100, "e")
+    assert ", waited 5 ms for edit and a call of another session, rules" in waited(5, "e", "e", "x")
+    assert ", waited 5 ms for 2 calls of other sessions, rules" in waited(5, "x", "y")
+    assert ", waited 5 ms for what is limited, rules" in waited(5)
+
+
+def test_who_asked_for_a_stop_and_why():
+    stop, revert = (
+        StopRequested(actor="root", reason="enough"),
+        RevertStarted(turn=2, actor="root", reason="wrong", prefix_seq=3),
+    )
+    assert [line.detail for line in tell(stop, revert)] == ["asked by root: enough", "turn 2, asked by root: wrong"]
+
+
+def test_the_same_while_it_runs(capsys):
+    view = LiveView(as_json=False)
+    for event in (
+        StopRequested(actor="root", reason="enough"),
+        RevertStarted(turn=2, actor="root", reason="wrong", prefix_seq=3),
+    ):
+        view(Recorded(session="s", seq=1, record=Record(at=1000, by="o", epoch=1, run="r", event=event)))
+    shown = " ".join(click.unstyle(capsys.readouterr().err).split())
+    assert "asked by root: enough" in shown
+    assert "turn 2, asked by root: wrong" in shown

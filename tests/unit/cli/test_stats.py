@@ -94,6 +94,13 @@ def test_since_a_moment(state):
     assert said("--state", state, "--since", "yesterday").exit_code == 2
 
 
+def test_a_tool_that_was_not_called_since_then_is_no_error(state):
+    result = said("--state", state, "--tool", "find", "--since", "2999-01-01")
+    assert (result.exit_code, result.output) == (0, "find was not called since then.\n")
+    assert json.loads(said("--state", state, "--tool", "find", "--since", "2999-01-01", "--json").output)["tools"] == []
+    assert said("--state", state, "--tool", "fnid", "--since", "2999-01-01").exit_code == 2
+
+
 def test_a_tool_or_a_session_that_is_not_there_is_an_error(state):
     for words in (["--tool", "fnid"], ["--session", "zzz"]):
         result = said("--state", state, *words)

@@ -26,6 +26,11 @@ def test_the_defaults_are_over_half_of_ten_in_five_minutes_and_three_timeouts():
     assert told(*[Heard.TIMEOUT] * 3).reason == "3 calls in a row ran out of time"
 
 
+def test_one_call_is_told_of_as_one():
+    assert told(Heard.FAILURE, rules=BreakerRules(least=1)).reason == "its last call failed"
+    assert told(Heard.TIMEOUT, rules=BreakerRules(timeouts=1)).reason == "a call ran out of time"
+
+
 def test_a_failure_or_an_answer_between_ends_a_row_of_timeouts():
     for between in (Heard.FAILURE, Heard.ANSWER, Heard.SUCCESS):
         assert told(Heard.TIMEOUT, Heard.TIMEOUT, between, Heard.TIMEOUT).opened is None

@@ -2,7 +2,7 @@
 
 import pytest
 
-from callslip.core.claim import Claim, Kind, Wanted, fill, wanted
+from callslip.core.claim import Claim, Kind, Wanted, complaint, fill, unfilled, wanted
 
 pytestmark = pytest.mark.requirement("PARA-02")
 
@@ -84,3 +84,57 @@ def claim(kind, *ids, shared=False, above=()):
 def test_two_claims_conflict_both_ways_or_neither(one, other, conflict):
     assert one.conflicts(other) is conflict
     assert other.conflicts(one) is conflict
+
+
+GOOD = [
+    "file:{path}", "read file:{path}", "tree:{path}", "tree:", "file:notes.txt", "slot:github", "slot:{path}", "browser",
+    "browser:{path}", "read browser:{path}", "one at a time", "reader", "writer:{path}", "shared-drive", "profile:{path}",
+    "ticket: {path}", "{path}", "write",
+]  # fmt: skip
+WRONG = [
+    ("", "is empty"),
+    ("read ", "is empty"),
+    ("  ", "is empty"),
+    (" file:{path}", "has blanks around it"),
+    ("read  file:{path}", "has blanks around it"),
+    ("file:{path}\n", "has blanks around it"),
+    ("read\tfile:{path}", "can't be seen"),
+    ("reads file:{path}", "begins with 'reads '"),
+    ("Read file:{path}", "begins with 'Read '"),
+    ("write file:{path}", "begins with 'write '"),
+    ("shared file:{path}", "begins with 'shared '"),
+    ("exclusive browser", "begins with 'exclusive '"),
+    ("read read file:{path}", "begins with 'read '"),
+    ("read:file:{path}", "begins with 'read:'"),
+    ("File:{path}", "begins with 'File', where 'file' may be meant"),
+    ("read TREE:{path}", "begins with 'TREE', where 'tree' may be meant"),
+    ("files:{path}", "begins with 'files', where 'file' may be meant"),
+    ("file :{path}", "begins with 'file ', where 'file' may be meant"),
+    ("file: {path}", "has a blank after its colon"),
+    ("slot: github", "has a blank after its colon"),
+    ("file", "without a colon"),
+    ("slot:", "names no slot"),
+    ("file://{path}", "is an address"),
+    ("file:{pth}", "names {pth}, which is no argument of the tool: it takes path"),
+    ("file:{path", "has braces"),
+    ("file:{path.x}", "has braces"),
+    ("file:{path!r}", "has braces"),
+    ("file:{}", "has braces"),
+    ("file:path}", "has braces"),
+]
+
+
+@pytest.mark.parametrize("template", GOOD)
+def test_a_claim_that_says_what_it_is_of(template):
+    assert complaint(template, ["path"]) is None
+
+
+@pytest.mark.parametrize(("template", "told"), WRONG)
+def test_what_is_nearly_a_claim_is_none(template, told):
+    assert told in (complaint(template, ["path"]) or "nothing")
+
+
+def test_a_name_is_not_looked_for_where_nobody_knows_them_all():
+    assert complaint("file:{pth}", None) is None
+    assert "it takes none" in (unfilled("{host}", []) or "")
+    assert unfilled("{host}", ["host"]) is None

@@ -190,6 +190,26 @@ class TestRepeated:
         assert (key(one) == key(other)) == equal
         assert key(one) != key(one, "u")
 
+    def test_what_was_made_is_known_by_its_final_arguments(self):
+        def made(log, number, digest, **changes):
+            log.step("t", step=f"1.{number}")
+            call = log.records[-1].record.event
+            spelled = msgspec.structs.replace(call, arguments=inline(f'"{{\\"a\\": {number}}}"'.encode()))
+            log.records.pop()
+            log.texts.pop()
+            log._digest = log.records[-1].digest
+            log.add(spelled).dispatch(arguments_digest=digest, **changes)
+            return log.settle(status=Status.FATAL_ERROR, effect=Effect.NONE, error_code="no")
+
+        log = made(made(LogBuilder().user(), 1, "d1"), 2, "d1")
+        assert failures(log) == [("no", 2)]
+        assert list(counted(log).failures) == [repeat.final_key("t", "d1")]
+        assert failures(made(log, 3, "d2")) == [("no", 2), ("no", 1)]
+        edited = made(LogBuilder().user(), 1, "d1").call_state()
+        edited.kept, edited.kept_edits = edited.call.arguments, ("a: 1 → 2",)
+        response = edited.response
+        assert repeat.key_of(edited, response) == repeat.call_key(edited.call), "a person's words are not the model's"
+
     @pytest.mark.parametrize("code", ["cancelled", "budget_spent", "breaker_open"])
     def test_what_says_nothing_of_the_call_does_not_count(self, code):
         assert failures(failing(LogBuilder().user(), 1, code, settled=False)) == []
@@ -203,8 +223,11 @@ class TestRepeated:
         log = LogBuilder().user()
         for number in range(1, 4):
             failing(log, number)
-        failing(log, 4, "loop", settled=False)
-        failing(log, 5, "loop", settled=False)
+        same = log.call_id()
+        log.step("t", step="1.4").refuse(code="loop", same_as="another")
+        assert failures(log) == [("no", 3)]
+        log.step("t", step="1.5").refuse(code="loop", same_as=same)
+        log.step("t", step="1.6").refuse(code="loop", same_as=same)
         assert failures(log) == [("no", 5)]
         assert repeat.beyond(counted(log).failures, 3).count == 5
         assert repeat.beyond(counted(log).failures, 4) is None
@@ -252,8 +275,9 @@ class TestRepeated:
             log.settle(status=Status.FATAL_ERROR, effect=Effect.NONE, error_code=code)
 
         step(1)
+        same = log.call_id()
         log.now += repeat.WINDOW_MS // 2
-        log.step("t", step="s2", turn=0, model=fold.CALLER).refuse(code="loop")
+        log.step("t", step="s2", turn=0, model=fold.CALLER).refuse(code="loop", same_as=same)
         assert failures(log) == [("no", 2)]
         log.now += repeat.WINDOW_MS // 2 + 1
         log.step("t", step="s3", turn=0, model=fold.CALLER)

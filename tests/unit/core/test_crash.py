@@ -109,6 +109,31 @@ class TestAfterAFailure:
         assert judged(self.failed("unknown", transient=True, last=True)).code == "attempts_exhausted"
         assert judged(self.failed("unknown", transient=False, last=True)).code == "unknown_outcome"
 
+    def test_a_parked_repeat_says_what_is_known_of_all_its_attempts(self):
+        log = one_call().dispatch(recovery="idempotent").fail(effect="unknown").dispatch(recovery="idempotent")
+        log.fail(effect="unknown", code="refused", transient=False, last=True)
+        parked = judged(log.crash())
+        assert log.call_state().unclear == (1,)
+        assert parked.reason == (
+            "its latest attempt, 2, failed (refused); attempt 1 may have taken effect, whatever the latest says. "
+            "Look at what it changes"
+        )
+        log.park().resolve("did_not_happen").dispatch(recovery="idempotent").fail(effect="unknown", transient=False)
+        assert log.call_state().unclear == (), "a person has said what became of the first two"
+
+    def test_one_that_was_tried_too_often_says_so_too(self):
+        log = one_call()
+        for _ in range(crash.MAX_ATTEMPTS):
+            log.dispatch(recovery="idempotent").fail(effect="unknown")
+        reason = judged(log.crash()).reason
+        assert reason.startswith("5 attempts ended without an answer; attempts 1 to 4 may have taken effect")
+
+    def test_what_certainly_did_nothing_is_not_doubted(self):
+        log = one_call().dispatch(recovery="idempotent").fail(effect="none").dispatch(recovery="idempotent")
+        log.fail(effect="unknown", code="lost", transient=False, last=True)
+        assert log.call_state().unclear == ()
+        assert judged(log.crash()).reason == "its attempt failed (lost), and nothing tells whether it took effect"
+
     def test_attempts_are_counted_from_the_log_and_a_verdict_begins_anew(self):
         log = one_call()
         for _ in range(3):

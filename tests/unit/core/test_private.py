@@ -44,7 +44,7 @@ IN_CLEAR = {
     },
     "function_response": {
         "call_id", "lane", "status", "effect", "error_code", "rules", "retryable", "structured", "shown", "evidence",
-        "truncated", "attempt", "nonce", "resolved", "duration_ms", "from_user", "proof", "fallback", "layer", "repeated",
+        "truncated", "attempt", "nonce", "resolved", "duration_ms", "from_user", "proof", "fallback", "layer", "repeated", "same_as",
         "hedged", "activated",
     },
     "breaker_opened": {"call_id", "tool", "reason", "until"},

@@ -7,7 +7,7 @@ import pytest
 
 from callslip import tool
 from callslip.errors import ToolDefinitionError
-from callslip.gate.catalogue import Catalogue
+from callslip.gate.catalogue import Catalogue, bindable, parts_of
 from callslip.testing.fakes import FakeTool
 
 
@@ -97,3 +97,39 @@ def test_the_names_of_two_functions_may_be_set_apart():
         return n
 
     assert list(Catalogue([find])) == ["orders.find"]
+
+
+@pytest.mark.requirement("SPEC-01")
+class TestDeclarations:
+    """Executors that are no functions are judged where they are bound."""
+
+    @pytest.mark.parametrize(
+        ("declared", "told"),
+        [
+            ({"claims": ("File:{path}",)}, "its claim 'File:{path}' begins with 'File'.*Nothing was started. Correct `claims`"),
+            ({"claims": "file:{path}"}, "write claims="),
+            ({"target": "{host"}, "its target '{host' has braces.*Correct `target`"),
+            ({"breaker": "no"}, "breaker has to be True or False"),
+            ({"requires": ("t",)}, "requires itself"),
+            ({"requires": ("nope",)}, "requires 'nope', and no tool of that name is bound"),
+        ],
+    )  # fmt: skip
+    def test_what_means_nothing_is_refused(self, declared, told):
+        with pytest.raises(ToolDefinitionError, match=told):
+            Catalogue([FakeTool("t", **declared)])
+
+    def test_of_a_foreign_source_it_refuses_its_own_tool_alone(self):
+        kept, refused = bindable([FakeTool("good"), FakeTool("bad", claims=("reads x",))])
+        assert [one.spec.name for one in kept] == ["good"]
+        assert refused["bad"].startswith(
+            "its claim 'reads x' begins with 'reads ', which is no form of a claim. A claim"
+        )
+
+    def test_tools_that_need_each_other_could_never_be_called(self):
+        first = [FakeTool("a", requires=("b",)), FakeTool("b", requires=("c",)), FakeTool("c", requires=("a",))]
+        with pytest.raises(ToolDefinitionError, match="a requires b, where it is itself required in turn"):
+            Catalogue(first)
+        assert len(Catalogue([FakeTool("a", requires=("b", "c")), FakeTool("b", requires=("c",)), FakeTool("c")])) == 3
+
+    def test_one_tool_is_judged_whatever_others_it_names(self):
+        assert all(part.ok for part in parts_of(FakeTool("pay", compensation="refund", requires=("look",))))

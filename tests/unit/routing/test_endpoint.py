@@ -108,7 +108,11 @@ def test_many_texts_go_in_several_requests(server: Server) -> None:
         (200, b"no json", "no embeddings"),
         (200, {"data": [{"index": 0, "embedding": ["a"]}]}, "no embeddings"),
         (200, {"data": []}, "0 vectors"),
-        (200, {"data": [{"index": 0, "embedding": [1.0, 2.0]}]}, "gave vectors of \\[2\\] numbers, where 3 were expected"),
+        (
+            200,
+            {"data": [{"index": 0, "embedding": [1.0, 2.0]}]},
+            "gave vectors of \\[2\\] numbers, where 3 were expected",
+        ),
         (200, {"data": [{"index": 5, "embedding": [1.0, 2.0, 3.0]}]}, "1 vectors"),
     ],
 )

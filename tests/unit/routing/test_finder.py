@@ -70,7 +70,9 @@ class TestSearch:
         assert match.tools == ()
         assert match.nothing
 
-    @pytest.mark.parametrize("query", ["", " ", "of the and", "🙂🙂", "x" * 20_000, "select:", "\ud800", '"*:^', "a" * 5])
+    @pytest.mark.parametrize(
+        "query", ["", " ", "of the and", "🙂🙂", "x" * 20_000, "select:", "\ud800", '"*:^', "a" * 5]
+    )
     async def test_any_text_is_a_query(self, finder, query):
         (match,) = (await finder.search([query], 8)).matches
         assert match.tools or match.nothing

@@ -33,7 +33,7 @@ def fetching(service, **declared):
     @tool(name="fetch", timeout=300, **{"risk": "read", **declared})
     async def fetch(host: str = "one") -> str:
         """Fetch."""
-        async with httpx2.AsyncClient(timeout=5) as client:
+        async with httpx2.AsyncClient(timeout=60) as client:
             response = await client.post(service.url)
         response.raise_for_status()
         return response.json()
@@ -111,10 +111,37 @@ async def test_the_log_says_who_saw_it_open_and_until_when():
             assert (opened.tool, opened.target, opened.call_id) == ("fetch", "one", last.call_id)
             assert opened.until == scene.clock.now() + 30_000
             assert (await scene.call(host="two")).ok, "another target"
-            assert (await scene.call(host="one")).error_code == "breaker_open"
+            again = await scene.call(host="one")
+            assert again.error_code == "breaker_open"
+            assert again.error_message.startswith("fetch fails at the moment with the target 'one': 5 of its last 5 ")
+            assert "With other targets it may work." in again.error_message
             refused = (await scene.events(FunctionResponse))[-1]
             assert refused.lane == "refused"
             assert len(await scene.events(ToolDispatch)) == 6
+
+
+@pytest.mark.parametrize("declared", [{}, {"target": "api.example.org"}])
+async def test_a_tool_with_one_target_for_all_is_said_to_fail_as_such(declared):
+    with Service(*[503] * 5) as service:
+        async with Scene(fetching(service, **declared)) as scene:
+            for _ in range(5):
+                await scene.call(host="one")
+            message = (await scene.call(host="two")).error_message
+    assert message.startswith("fetch fails at the moment: ")
+    assert "target" not in message
+
+
+async def test_a_target_is_named_without_secrets_and_only_in_part_if_it_is_long():
+    secret = "s3cret-of-the-house"
+    with Service(*[503] * 5) as service:
+        async with Scene(fetching(service, target="{host}"), secrets=[secret]) as scene:
+            host = "h" * 190 + secret + "h" * 900
+            for _ in range(5):
+                await scene.call(host=host)
+            message = (await scene.call(host=host)).error_message
+    assert "h" * 190 in message
+    assert "s3cret" not in message
+    assert len(message) < 600
 
 
 async def test_what_is_asked_wrongly_is_no_failure_of_the_tool():
@@ -261,6 +288,8 @@ FAILED = Failure(effect=Effect.NONE)
         (Raised(error=ToolFailed("no", not_found=True)), FAILED, Heard.ANSWER),
         (Raised(error=ToolFailed("no", transient=True)), FAILED, Heard.FAILURE),
         (Raised(error=ToolFailed("no", code="cancelled")), FAILED, Heard.NOTHING),
+        (Raised(error=ToolFailed("no", code="process_died", effect="unknown")), FAILED, Heard.FAILURE),
+        (Raised(error=ToolFailed("no", code="process_failed")), FAILED, Heard.FAILURE),
         (Raised(error=ValueError()), FAILED, Heard.FAILURE),
         (Raised(error=OSError()), Failure(effect=Effect.NONE, fault=Fault(transient=True)), Heard.FAILURE),
         (Raised(error=OSError()), Failure(effect=Effect.NONE, fault=Fault(transient=False)), Heard.NOTHING),

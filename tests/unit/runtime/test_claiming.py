@@ -1,6 +1,7 @@
 """Calls that want the same take turns, and whoever is told to end waits in no line."""
 
 import asyncio
+import contextlib
 
 import pytest
 
@@ -8,7 +9,7 @@ from callslip import Runtime, tool
 from callslip.core.events.function_response import FunctionResponse
 from callslip.core.events.run_ended import RunEnded
 from callslip.core.events.tool_dispatch import ToolDispatch
-from callslip.ports.authority import Capacity
+from callslip.ports.authority import Capacity, Holder
 from callslip.ports.model import Proposal, Reply
 from callslip.providers.scripted import Scripted
 from callslip.runtime.live import Waiting
@@ -88,6 +89,17 @@ async def test_two_sessions_take_turns_and_the_log_says_who_waited_for_whom(benc
         assert rt.parts.authority.standing() == []
     (told,) = [one for one in bench.watched if isinstance(one, Waiting)]
     assert told.reason == "edit waits for edit of session one"
+
+
+@pytest.mark.parametrize("where", [None, "state"], ids=["in memory", "shared"])
+async def test_a_claim_that_outlives_its_call_is_told_when_the_runtime_is_closed(bench, tmp_path, where):
+    rt = bench.runtime(None if where is None else tmp_path / where)
+    holder = Holder(session="s", call_id="call_1", tool="edit")
+    async with contextlib.AsyncExitStack() as stack:
+        claim = rt.parts.claim("desk")
+        await stack.enter_async_context(rt.parts.authority.holding([claim], holder, lambda before: None))
+        with pytest.warns(ResourceWarning, match=r"still held what they had claimed: call_1 \(edit\)"):
+            await rt.aclose()
 
 
 async def test_two_processes_take_turns(bench, tmp_path):

@@ -238,7 +238,7 @@ class TestWhatComesAfterTheDeadline:
         def deaf() -> str:
             """It has no context to look at."""
             works.set()
-            go.wait(10)
+            go.wait(60)
             return "late"
 
         async with Begun(deaf) as begun:
@@ -256,7 +256,7 @@ class TestWhatComesAfterTheDeadline:
         def slow() -> str:
             """Ends just when it is given up."""
             works.set()
-            go.wait(10)
+            go.wait(60)
             return "late"
 
         async with Begun(slow) as begun:
@@ -268,6 +268,29 @@ class TestWhatComesAfterTheDeadline:
             settled = len(await log(begun.runtime, FunctionResponse)), len(await log(begun.runtime, LateOutcome))
         assert outcome.status in {Status.SUCCESS, Status.TIMEOUT}
         assert settled in {(1, 0), (1, 1)}
+
+
+class TestRoomThatComesTooLate:
+    async def test_a_call_does_not_begin_after_its_deadline(self, monkeypatch):
+        begun, begin = [], Context.begin
+
+        def held_up(context):  # the machine is busy: the thread is there, and its deadline passes before it runs
+            scene.clock._now += 10_000_000_000
+            begin(context)
+
+        @tool(risk="write", timeout=10)
+        def post() -> str:
+            """Post."""
+            begun.append(1)
+            return "posted"
+
+        monkeypatch.setattr(Context, "begin", held_up)
+        async with Begun(post) as scene:
+            outcome = (await scene.outcomes())[0]
+            assert not await log(scene.runtime, AttemptFailed)
+        assert not begun
+        assert (outcome.status, outcome.effect, outcome.error_code) == (Status.TIMEOUT, Effect.NONE, "timeout")
+        assert outcome.error_message.endswith("before there was room for it to begin. Nothing was executed.")
 
 
 class TestWhatATooLRaises:

@@ -7,12 +7,13 @@ import os
 import pytest
 
 from callslip import Context, Runtime, ToolFailed, tool
+from callslip.answering.question import question
 from callslip.core.breaker import BreakerRules
 from callslip.core.events.approval_requested import ApprovalRequested
 from callslip.core.events.attempt_failed import AttemptFailed
 from callslip.core.events.function_response import FunctionResponse
 from callslip.core.events.tool_dispatch import ToolDispatch
-from callslip.core.instead import Fallback, disclosure
+from callslip.core.instead import Fallback, Instead, disclosure
 from callslip.core.result import Effect, Status
 from callslip.core.retry import Retry
 from callslip.core.wait import WaitKind
@@ -144,6 +145,10 @@ class TestAnotherTool:
             assert wait.kind is WaitKind.APPROVAL
             (asked,) = await events(runtime, ApprovalRequested)
             assert (asked.tool, asked.instead.of) == ("pay_slowly", "pay")
+            (told,) = await runtime.waits()
+            assert (told.tool, told.instead) == (wait.tool, wait.instead) == ("pay_slowly", asked.instead)
+            shown = await question(runtime, wait.id)
+            assert shown.instead == Instead(tool="pay_slowly", of="pay", why="closed")
             assert world.done == []
             world.fails = set()
             await runtime.approve(wait.id, note="fine")
@@ -187,7 +192,11 @@ class TestAnotherTool:
             (outcome,) = batch.results
             assert (outcome.status, outcome.error_code) == (Status.RETRYABLE_ERROR, "closed")
             assert outcome.fallback == Fallback(source="pay_slowly", of="pay", why="closed")
-            assert batch.texts[0].content.startswith("Answered by pay_slowly because pay failed")
+            first, error = batch.texts[0].content.split("\n", 1)
+            assert (
+                first == "pay failed (closed), pay_slowly was tried in its place, and failed too. Say so to the user."
+            )
+            assert error.startswith('{"status":')
             assert len(await events(runtime, ToolDispatch)) == 2
 
     async def test_one_whose_outcome_is_unknown_is_judged_as_what_it_is(self, world):
@@ -205,11 +214,37 @@ class TestAnotherTool:
             batch = await call(runtime)
             (wait,) = batch.waits
             assert wait.kind is WaitKind.PARKED
+            (told,) = await runtime.waits()
+            assert (told.tool, told.instead) == (wait.tool, wait.instead)
+            assert (wait.tool, wait.instead.of, wait.instead.why) == ("pay_slowly", "pay", "closed")
             await runtime.resolve(wait.id, "did_not_happen", reason="asked the post")
             world.end = end
             (outcome,) = (await call(runtime)).results
             assert outcome.fallback.source == "pay_slowly"
             assert [t1.tool for t1 in await events(runtime, ToolDispatch)] == ["pay", "pay_slowly", "pay_slowly"]
+
+    @pytest.mark.parametrize(
+        ("verdict", "said"),
+        [
+            ("happened", "Answered by pay_slowly because pay failed (closed)."),
+            ("give_up", "pay failed (closed), pay_slowly was tried in its place, and nobody knows what came of that."),
+        ],
+    )
+    async def test_so_it_is_said_where_a_person_has_found_out(self, world, verdict, said):
+        async with opened(world, backup={"recovery": "never"}) as runtime:
+            end = world.end
+
+            def lost(name, context):
+                if name == "pay_slowly":
+                    raise RuntimeError("lost")
+                return end(name, context)
+
+            world.end = lost
+            (wait,) = (await call(runtime)).waits
+            await runtime.resolve(wait.id, verdict, reason="asked the post")
+            batch = await call(runtime)
+            assert batch.results[0].fallback == Fallback(source="pay_slowly", of="pay", why="closed")
+            assert batch.texts[0].content.startswith(said)
 
     async def test_a_crash_between_the_two_goes_on_with_what_stands_in(self, world, tmp_path):
         """The log as a crash leaves it right after the failure was recorded."""
@@ -369,9 +404,18 @@ class TestAnEarlierAnswer:
 
 
 @pytest.mark.parametrize(
+    ("ended", "said"), [("badly", "and failed too"), ("unknown", "and nobody knows what came of that")]
+)
+def test_what_is_said_of_one_that_did_not_do_better(ended, said):
+    words = disclosure(Fallback(source="letter", of="pay", why="closed"), ended=ended)
+    assert words == f"pay failed (closed), letter was tried in its place, {said}. Say so to the user."
+
+
+@pytest.mark.parametrize(
     ("age", "said"),
     [
-        (0, "0 seconds"),
+        (0, "less than a second"),
+        (999, "less than a second"),
         (1000, "1 second"),
         (59_999, "59 seconds"),
         (60_000, "1 minute"),

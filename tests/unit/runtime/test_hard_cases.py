@@ -22,6 +22,7 @@ from callslip.ledgers.memory import MemoryLedger
 from callslip.ports.policy import Verdict
 from callslip.runtime.live import Partial, Progress
 from callslip.runtime.parts import Limits
+from callslip.testing.clock import FakeClock
 from callslip.testing.log_builder import LogBuilder
 
 pytestmark = pytest.mark.anyio
@@ -92,22 +93,28 @@ async def test_nothing_is_written_that_could_not_be_read_back(runtime):
 @pytest.mark.requirement("RESI-03")
 class TestWhatCantBeEnded:
     async def test_a_thread_that_goes_on_is_late_and_its_call_is_not_repeated_beside_it(self):
-        go, ran = threading.Event(), []
+        works, go, ran = threading.Event(), threading.Event(), []
 
-        @tool(risk="write", recovery="idempotent", local_effect=True, timeout=0.7)
+        @tool(risk="write", recovery="idempotent", local_effect=True, timeout=10)
         def stubborn() -> str:
             """Stubborn."""
             ran.append(1)
-            go.wait(10)
+            works.set()
+            go.wait(60)
             return "late"
 
-        async with Runtime(tools=[stubborn], limits=Limits(grace=0.02)) as runtime:
-            batch = await runtime.dispatch([call("stubborn")], session="s", step="1")
+        clock = FakeClock(auto=1.0)
+        async with Runtime(tools=[stubborn], limits=Limits(grace=0.02), clock=clock) as runtime:
+            task = asyncio.ensure_future(runtime.dispatch([call("stubborn")], session="s", step="1"))
+            while not works.is_set():
+                await asyncio.sleep(0.001)
+            clock.advance(10)
+            batch = await task
             assert batch.results[0].error_code == "parked"
             assert "still runs" in batch.results[0].error_message
             assert len(ran) == 1
             go.set()
-            for _ in range(500):
+            for _ in range(6000):
                 late = await records(runtime, LateOutcome)
                 if late:
                     break
@@ -132,7 +139,7 @@ class TestWhatCantBeEnded:
             assert batch.results[0].status is Status.TIMEOUT
             assert runtime.parts.left_behind[0].still_running
             end.set()
-            for _ in range(500):
+            for _ in range(6000):
                 if await records(runtime, LateOutcome):
                     break
                 await asyncio.sleep(0.01)
@@ -247,7 +254,7 @@ async def test_a_call_that_never_got_a_thread_had_no_effect(monkeypatch):
     def occupy() -> str:
         """Occupy."""
         occupied.set()
-        release.wait(10)
+        release.wait(60)
         return ""
 
     @tool(risk="write", timeout=0.05)
@@ -418,6 +425,6 @@ async def test_a_stop_does_not_wait_for_a_look_at_the_target():
 
     async with Runtime(tools=[change, fail], limits=Limits(poll=0.01)) as runtime:
         batch = await asyncio.wait_for(
-            runtime.dispatch([call("change"), call("fail")], session="s", step="1"), timeout=20
+            runtime.dispatch([call("change"), call("fail")], session="s", step="1"), timeout=60
         )
     assert [(one.error_code, one.effect) for one in batch.results] == [("cancelled", "none"), (None, "done")]

@@ -45,6 +45,10 @@ async def settle():
         await asyncio.sleep(0)
 
 
+deaf_until: list[asyncio.Event] = []
+"""What executions wait for that hear nothing else; for a test that fails."""
+
+
 class Run:
     """One execution; its test says how it ends."""
 
@@ -91,6 +95,8 @@ class Scene:
 
     async def __aexit__(self, *error):
         if error[0] is not None:  # let what was not expected to run come to an end, too
+            for go in deaf_until:
+                go.set()
             for run in self.runs:
                 if not run.end.done():
                     run.end.set_result("")
@@ -125,7 +131,7 @@ class Scene:
 
 
 async def outcome(task):
-    return (await asyncio.wait_for(task, 20)).results[0]
+    return (await asyncio.wait_for(task, 60)).results[0]
 
 
 class TestTheFirstAnswerCounts:
@@ -298,7 +304,7 @@ class TestWhatEndsItEndsBoth:
             scene.clock.advance(HEDGE)
             first, second = await scene.executions(2)
             scene.clock.advance(1 - HEDGE)
-            assert (await asyncio.wait_for(task, 20)).status == "stopped"
+            assert (await asyncio.wait_for(task, 60)).status == "stopped"
             assert (await scene.response()).error_code == "turn_timeout"
         assert first.cancelled
         assert second.cancelled
@@ -349,6 +355,7 @@ class TestWhatEndsItEndsBoth:
 
     async def test_one_that_swallows_its_end_is_left_behind_after_the_grace_time(self):
         go = asyncio.Event()
+        deaf_until[:] = [go]
         begun = []
 
         @tool(risk="read", timeout=TIMEOUT, hedge_after=HEDGE)
@@ -369,10 +376,16 @@ class TestWhatEndsItEndsBoth:
             await until(lambda: begun)
             scene.clock.advance(HEDGE)
             await until(lambda: len(begun) == 2)
-            await settle()
-            assert not task.done(), "the other one has its grace time"
-            scene.clock.advance(5)
+            for _ in range(20):
+                await settle()
+            assert task.done(), "no time has passed"
             assert (await outcome(task)).result.structured == "here"
+            assert not scene.runtime.parts.left_behind, "the other one has its grace time"
+            releasing = asyncio.ensure_future(scene.runtime.release("s"))
+            await settle()
+            assert not releasing.done(), "nothing outlives its owner unseen"
+            scene.clock.advance(5)
+            await asyncio.wait_for(releasing, 60)
             (left,) = scene.runtime.parts.left_behind
             assert left.still_running
             go.set()
@@ -380,6 +393,109 @@ class TestWhatEndsItEndsBoth:
             (late,) = await scene.events(LateOutcome)
             assert not left.still_running
         assert (late.ok, late.result.value(), late.attempt, late.beaten) == (True, "late", 1, True)
+
+
+class Stubborn:
+    """A read whose first execution ends only when its test says so, whatever it is told."""
+
+    def __init__(self):
+        self.go, self.began, self.wrote = asyncio.Event(), 0, []
+        deaf_until[:] = [self.go]
+
+    def tools(self):
+        @tool(risk="read", timeout=TIMEOUT, hedge_after=HEDGE, claims=["read it"])
+        async def look() -> str:
+            """Look."""
+            self.began += 1
+            if self.began > 1:
+                return "here"
+            while not self.go.is_set():
+                try:
+                    await self.go.wait()
+                except asyncio.CancelledError:
+                    continue
+            return "late"
+
+        @tool(risk="write", claims=["it"], local_effect=True)
+        async def put() -> str:
+            """Put."""
+            self.wrote.append(self.go.is_set())
+            return "put"
+
+        return [look, put]
+
+    async def answered(self, scene, step):
+        await until(lambda: self.began)
+        scene.clock.advance(HEDGE)
+        return await outcome(step)
+
+
+@pytest.mark.requirement("PARA-05")
+class TestWhatGoesOnAfterTheAnswer:
+    async def test_holds_what_it_reads_until_it_has_ended(self):
+        it = Stubborn()
+        async with Scene(*it.tools()) as scene:
+            assert (await it.answered(scene, scene.call())).ok
+            writing = scene.call("put")
+            await settle()
+            assert (it.wrote, writing.done()) == ([], False)
+            it.go.set()
+            assert (await outcome(writing)).ok
+            assert it.wrote == [True]
+            assert not scene.runtime.parts.authority.standing()
+
+    async def test_or_is_left_behind(self):
+        it = Stubborn()
+        async with Scene(*it.tools()) as scene:
+            await it.answered(scene, scene.call())
+            writing = scene.call("put")
+            await settle()
+            scene.clock.advance(5)
+            assert (await outcome(writing)).ok
+            assert it.wrote == [False]
+            it.go.set()
+            await until_late(scene)
+
+    async def test_a_run_goes_on_meanwhile_and_does_not_end_before_it(self):
+        it = Stubborn()
+        model = Scripted([calling(("look", {})), "Done."])
+        async with Scene(*it.tools(), model=model) as scene:
+            run = asyncio.ensure_future(scene.runtime.run("Look.", session="s"))
+            await until(lambda: it.began)
+            scene.clock.advance(HEDGE)
+            await until(lambda: len(model.requests) == 2)
+            await settle()
+            assert not run.done()
+            it.go.set()
+            assert (await asyncio.wait_for(run, 60)).status == "finished"
+            log = [type(one.record.event).__name__ for one in await scene.runtime.parts.ledger.read("s")]
+            assert log[-2:] == ["LateOutcome", "RunEnded"]
+
+    async def test_nor_does_a_run_that_is_cancelled(self):
+        it = Stubborn()
+        model = Scripted([calling(("look", {})), "Done."])
+        async with Scene(*it.tools(), model=model) as scene:
+            run = asyncio.ensure_future(scene.runtime.run("Look.", session="s"))
+            await until(lambda: it.began)
+            scene.clock.advance(HEDGE)
+            await until(lambda: len(model.requests) == 2)
+            run.cancel()
+            await settle()
+            assert not run.done()
+            it.go.set()
+            with pytest.raises(asyncio.CancelledError):
+                await run
+            assert await scene.events(LateOutcome)
+
+    async def test_a_runtime_that_is_closed_waits_for_it(self):
+        it = Stubborn()
+        async with Scene(*it.tools()) as scene:
+            await it.answered(scene, scene.call())
+            closing = asyncio.ensure_future(scene.runtime.aclose())
+            await settle()
+            assert not closing.done()
+            it.go.set()
+            await asyncio.wait_for(closing, 60)
 
 
 class TestThreads:
@@ -403,6 +519,7 @@ class TestThreads:
             scene.clock.advance(HEDGE)
             assert (await outcome(task)).result.structured == "here"
             assert (await scene.response()).hedged.answered == "second"
+            await scene.runtime.release("s")
             assert not runs[0].still_running
             assert not scene.runtime.parts.left_behind
 
@@ -415,7 +532,7 @@ class TestThreads:
             runs.append(1)
             if len(runs) == 2:
                 return "here"
-            go.wait(20)
+            go.wait(60)
             return "late"
 
         async with Scene(look) as scene:
@@ -423,6 +540,7 @@ class TestThreads:
             await until(lambda: runs)
             scene.clock.advance(HEDGE)
             assert (await outcome(task)).result.structured == "here"  # the grace time did not pass
+            await scene.runtime.release("s")
             (left,) = scene.runtime.parts.left_behind
             assert left.still_running
             go.set()
@@ -437,7 +555,7 @@ class TestThreads:
             """It has nothing to look at."""
             runs.append(1)
             mine = len(runs)
-            go.wait(20)
+            go.wait(60)
             return mine
 
         async with Scene(look) as scene:
@@ -462,7 +580,7 @@ class TestThreads:
             """Look."""
             runs.append(1)
             if len(runs) == 1:
-                go.wait(20)
+                go.wait(60)
             return f"{len(runs)}"
 
         pool = anyio.to_thread.current_default_thread_limiter()
@@ -494,11 +612,12 @@ async def test_of_two_processes_the_one_that_lost_ends_with_all_that_it_started(
         await until((tmp_path / "grandchild").exists)
         scene.clock.advance(hedge_tools.AFTER)
         await until((tmp_path / "answered").exists)
-        while not task.done():  # what lost is given time by the clock: to end as it was asked to
+        found = await outcome(task)
+        releasing = asyncio.ensure_future(scene.runtime.release("s"))
+        while not releasing.done():  # what lost is given time by the clock: to end as it was asked to
             await asyncio.sleep(0.01)
             if (scene.clock.until_next() or 99.0) <= 5.0:
                 scene.clock.advance(scene.clock.until_next())
-        found = await outcome(task)
         assert (found.result.structured, (await scene.response()).hedged.answered) == ("second", "second")
         assert hedge_tools.gone(int((tmp_path / "grandchild").read_text()))
 

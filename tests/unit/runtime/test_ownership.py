@@ -12,6 +12,7 @@ from callslip import Runtime, tool
 from callslip.core.result import Status
 from callslip.errors import Busy, LedgerUnavailable, UsageError
 from callslip.runtime.parts import Limits
+from callslip.testing.clock import FakeClock
 
 pytestmark = [pytest.mark.anyio, pytest.mark.requirement("RECO-01")]
 
@@ -43,18 +44,29 @@ class Slow:
         self.tool = pay
 
 
-async def test_a_thread_that_goes_on_after_release_is_not_repeated_beside():
-    effects, go = [], threading.Event()
+async def too_late(runtime, clock, works):
+    """The call's deadline passes while it works."""
+    task = asyncio.ensure_future(runtime.dispatch([call("pay")], session="s", step="1"))
+    while not works.is_set():
+        await asyncio.sleep(0.001)
+    clock.advance(10)
+    return await task
 
-    @tool(risk="write", recovery="probe", probe=lambda context: None, local_effect=True, timeout=0.7)
+
+async def test_a_thread_that_goes_on_after_release_is_not_repeated_beside():
+    effects, works, go = [], threading.Event(), threading.Event()
+
+    @tool(risk="write", recovery="probe", probe=lambda context: None, local_effect=True, timeout=10)
     def pay() -> str:
         """Pay."""
-        go.wait(20)
+        works.set()
+        go.wait(60)
         effects.append(1)
         return "paid"
 
-    async with Runtime(tools=[pay], limits=QUICK) as runtime:
-        batch = await runtime.dispatch([call("pay")], session="s", step="1")
+    clock = FakeClock(auto=1.0)
+    async with Runtime(tools=[pay], limits=QUICK, clock=clock) as runtime:
+        batch = await too_late(runtime, clock, works)
         assert batch.results[0].error_code == "parked"
         await runtime.release("s")
         batch = await runtime.dispatch([call("pay")], session="s", step="1")
@@ -64,20 +76,22 @@ async def test_a_thread_that_goes_on_after_release_is_not_repeated_beside():
 
 
 async def test_the_owner_lock_outlives_a_runtime_that_left_something(tmp_path):
-    effects, go = [], threading.Event()
+    effects, works, go = [], threading.Event(), threading.Event()
 
-    @tool(risk="write", recovery="probe", probe=lambda context: None, local_effect=True, timeout=0.7)
+    @tool(risk="write", recovery="probe", probe=lambda context: None, local_effect=True, timeout=10)
     def pay() -> str:
         """Pay."""
-        go.wait(20)
+        works.set()
+        go.wait(60)
         effects.append(1)
         return "paid"
 
+    clock = FakeClock(auto=1.0)
     try:
-        async with Runtime(tools=[pay], limits=QUICK, state=tmp_path / "s") as runtime:
-            await runtime.dispatch([call("pay")], session="s", step="1")
+        async with Runtime(tools=[pay], limits=QUICK, state=tmp_path / "s", clock=clock) as runtime:
+            await too_late(runtime, clock, works)
             first = runtime.parts.owners
-        async with Runtime(tools=[pay], limits=QUICK, state=tmp_path / "s") as runtime:
+        async with Runtime(tools=[pay], limits=QUICK, state=tmp_path / "s", clock=clock) as runtime:
             batch = await runtime.dispatch([call("pay")], session="s", step="1")
         assert batch.results[0].error_code == "parked"
     finally:
@@ -88,13 +102,15 @@ async def test_the_owner_lock_outlives_a_runtime_that_left_something(tmp_path):
 async def test_however_often_it_is_cancelled_a_run_ends_only_with_its_attempts():
     slow = Slow(timeout=30)
     async with Runtime(tools=[slow.tool], limits=Limits(grace=1.0)) as runtime:
+        scope = anyio.CancelScope()
 
         async def impatient():
-            with anyio.move_on_after(0.05):  # cancels anew at every pass of the loop
+            with scope:  # cancels anew at every pass of the loop
                 await runtime.dispatch([call("pay")], session="s", step="1")
 
         running = asyncio.create_task(impatient())
         await slow.begun.wait()
+        scope.cancel()
         await asyncio.sleep(0.2)
         assert not running.done()
         slow.go.set()
@@ -224,7 +240,7 @@ def test_a_job_of_a_loop_that_has_gone_stops_nobody(tmp_path, world):
         await runtime.aclose()
 
     asyncio.run(leave())
-    asyncio.run(asyncio.wait_for(work(), 10))
+    asyncio.run(asyncio.wait_for(work(), 60))
 
 
 async def test_a_failed_write_under_one_dispatch_does_not_hand_the_session_over_under_another():

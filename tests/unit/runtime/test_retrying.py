@@ -18,6 +18,7 @@ from callslip.core.events.tool_dispatch import ToolDispatch
 from callslip.core.events.wait_closed import WaitClosed
 from callslip.core.events.wait_opened import WaitOpened
 from callslip.core.fault import Fault, one_request
+from callslip.core.raised import first_line
 from callslip.core.result import Effect, Status
 from callslip.core.retry import Retry
 from callslip.core.wait import WaitKind
@@ -35,7 +36,7 @@ def made(service, **declared):
     @tool(name="fetch", timeout=300, **{"risk": "read", **declared})
     async def fetch(context: Context) -> str:
         """Fetch."""
-        async with httpx2.AsyncClient(timeout=5) as client:
+        async with httpx2.AsyncClient(timeout=60) as client:
             response = await client.post(service.url, headers={"idempotency-key": context.idempotency_key})
         response.raise_for_status()
         return response.json()
@@ -155,7 +156,9 @@ async def test_an_absurd_time_ends_the_retrying(after, limits):
     with Service((503, {"retry-after": after})) as service:
         async with Scene(made(service), **limits) as scene:
             outcome = await scene.call()
-    assert (outcome.status, outcome.retryable, len(service.requests)) == (Status.RETRYABLE_ERROR, True, 1)
+    long = len(after) > 5  # longer than a day: to call it again is no use to anybody
+    status = Status.FATAL_ERROR if long else Status.RETRYABLE_ERROR
+    assert (outcome.status, outcome.retryable, len(service.requests)) == (status, not long, 1)
     assert "longer than is waited" in outcome.error_message
 
 
@@ -295,6 +298,16 @@ class TestTheToolsOwnWord:
         assert (outcome.error_code, outcome.status, outcome.retryable) == ("closed", Status.RETRYABLE_ERROR, True)
         assert outcome.error_message == "The bank is closed. It was tried 5 times."
 
+    async def test_a_sentence_without_an_end_gets_one(self):
+        @tool(risk="write")
+        async def pay() -> str:
+            """Pay."""
+            raise ToolFailed("the bank is down", code="down", transient=True)
+
+        async with Scene(pay) as scene:
+            outcome = await scene.call("pay")
+        assert outcome.error_message == "the bank is down. It was tried 5 times."
+
     async def test_that_the_model_may_call_again_is_no_reason_to_do_so_here(self):
         ran = []
 
@@ -377,7 +390,7 @@ class TestWhileItPauses:
                     await scene.runtime.stop("s")
                 else:
                     await scene.runtime.send("s", "Something else.", steer=True)
-                (outcome,) = (await asyncio.wait_for(task, 10)).results
+                (outcome,) = (await asyncio.wait_for(task, 60)).results
         assert (outcome.error_code, outcome.effect, outcome.attempt) == ("unavailable", Effect.NONE, 1)
         assert "not tried again" in outcome.error_message
         assert len(service.requests) == 1
@@ -387,11 +400,11 @@ class TestWhileItPauses:
             async with Scene(made(service, claims=["thing"]), draw=1.0) as scene:
                 task = await self.begin(scene, service)
                 outcome = await asyncio.wait_for(
-                    scene.runtime.dispatch([{"name": "fetch", "input": {}}], session="other", step="1"), 10
+                    scene.runtime.dispatch([{"name": "fetch", "input": {}}], session="other", step="1"), 60
                 )
                 assert outcome.results[0].ok
                 scene.clock.advance(1)
-                assert (await asyncio.wait_for(task, 10)).results[0].ok
+                assert (await asyncio.wait_for(task, 60)).results[0].ok
 
     async def test_a_clock_that_is_set_back_makes_it_no_longer(self):
         with Service(503) as service:
@@ -401,7 +414,7 @@ class TestWhileItPauses:
                     await asyncio.sleep(0.005)
                 scene.clock.step(-3600)
                 scene.clock.advance(1)
-                assert (await asyncio.wait_for(task, 10)).results[0].ok
+                assert (await asyncio.wait_for(task, 60)).results[0].ok
 
 
 async def test_a_clock_that_is_set_back_between_a_failure_and_its_pause_makes_it_no_longer():
@@ -420,7 +433,7 @@ async def test_a_clock_that_is_set_back_between_a_failure_and_its_pause_makes_it
                 await asyncio.sleep(0)
             assert not task.done(), "nor shorter"
             scene.clock.advance(0.02)
-            assert (await asyncio.wait_for(task, 10)).ok
+            assert (await asyncio.wait_for(task, 60)).ok
     assert len(service.requests) == 2
 
 
@@ -441,7 +454,7 @@ async def test_a_clock_that_is_set_back_before_a_probes_pause_makes_it_no_longer
         return "paid"
 
     async with Scene(pay, draw=1.0, auto=1.0, watch=step_back) as scene:
-        assert (await asyncio.wait_for(scene.call("pay"), 10)).ok
+        assert (await asyncio.wait_for(scene.call("pay"), 60)).ok
         assert not await scene.events(WaitOpened)
 
 
@@ -461,3 +474,34 @@ async def test_a_probe_that_finds_nothing_leaves_the_rule_in_force():
     assert outcome.retryable
     assert [one.code for one in failed] == ["unavailable", "did_not_happen"] * 3
     assert all(one.retry_at for one in failed if one.code == "did_not_happen" and not one.last)
+
+
+@pytest.mark.parametrize(
+    ("after", "said", "status", "retryable"),
+    [
+        ("7200", "for 2 hours", Status.RETRYABLE_ERROR, True),
+        ("1000000000", "for 32 years", Status.FATAL_ERROR, False),
+        ("9" * 401, "for ever", Status.FATAL_ERROR, False),
+    ],
+)
+async def test_whoever_asks_to_be_left_alone_for_years_is_not_called_again(after, said, status, retryable):
+    with Service((429, {"retry-after": after})) as service:
+        async with Scene(made(service)) as scene:
+            outcome = await scene.call()
+    assert f"asks to be left alone {said}, which" in outcome.error_message
+    assert (outcome.status, outcome.retryable, len(service.requests)) == (status, retryable, 1)
+
+
+async def test_of_a_long_error_the_beginning_is_recorded():
+    """Where it says what has failed."""
+
+    @tool(risk="read")
+    async def fetch() -> str:
+        """Fetch."""
+        raise ValueError("what failed\n" + "and more\n" * 5000)
+
+    async with Scene(fetch) as scene:
+        await scene.call("fetch")
+        (answer,) = await scene.events(FunctionResponse)
+    assert first_line(answer.internal) == "ValueError: what failed"
+    assert len(answer.internal) < 9000

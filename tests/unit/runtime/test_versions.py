@@ -372,7 +372,7 @@ class TestACrash:
         async def put_raw(id: str, text: str, context: Context, if_version: int | None = None) -> int:
             """Set a ticket's text."""
             headers = {"if-match": f'"{context.version}"'}
-            async with httpx2.AsyncClient(timeout=5) as client:
+            async with httpx2.AsyncClient(timeout=60) as client:
                 (await client.put(url + id, json={"text": text}, headers=headers)).raise_for_status()
             return 1
 
@@ -388,11 +388,32 @@ class TestACrash:
             (parked,) = await events(rt, CallParked)
         assert outcome.error_code == "parked"
         assert parked.code == "unknown_outcome"
+        assert "; attempt 1 may have taken effect, whatever the latest says. Look what has become of ticket:7" in (
+            parked.reason
+        )
         assert [one.effect for one in failed] == [Effect.UNKNOWN, Effect.UNKNOWN]
+        if told == "conflict":  # what an operator is shown of it
+            assert "Nothing was executed" not in failed[-1].internal + failed[-1].message
         if told == "conflict":
             assert failed[-1].message.startswith("ticket:7 has version 4 by now. Whether an earlier attempt")
         assert service.changes() == [("7", '"3"'), ("7", '"3"')]
         assert service.revisions["7"] == 4
+
+    @pytest.mark.parametrize("refusal", [ToolFailed("Not now.", transient=True), Conflict(2), "refused"])
+    async def test_nor_is_one_without_a_version_that_tells_of_itself_only(self, refusal):
+        @tool(risk="write", recovery="idempotent", quiet=0, classify=one_request)
+        async def put(context: Context) -> None:
+            """Put."""
+            if context.attempt == 1:
+                raise ConnectionResetError
+            raise ConnectionRefusedError if refusal == "refused" else refusal
+
+        limits = Limits(retry=Retry(attempts=2))
+        async with Runtime(tools=[put], clock=FakeClock(auto=60), limits=limits) as rt:
+            assert (await dispatch(rt, {"name": "put", "arguments": {}})).error_code == "parked"
+            (parked,) = await events(rt, CallParked)
+            assert [one.effect for one in await events(rt, AttemptFailed)] == [Effect.UNKNOWN, Effect.UNKNOWN]
+        assert "attempt 1 may have taken effect" in parked.reason
 
     async def test_a_tool_that_knows_better_is_believed(self):
         @tool(risk="write", recovery="idempotent", claims=["it"], version=lambda: 1, quiet=0)

@@ -13,11 +13,13 @@ import process_tools
 import pytest
 
 from callslip import Runtime, tool
+from callslip.core.breaker import BreakerRules
 from callslip.core.events.attempt_failed import AttemptFailed
 from callslip.core.events.function_response import FunctionResponse
 from callslip.core.events.late_outcome import LateOutcome
 from callslip.core.events.tool_dispatch import ToolDispatch
 from callslip.core.result import Effect, Status
+from callslip.core.retry import Retry
 from callslip.errors import ToolDefinitionError
 from callslip.runtime.live import Partial, Progress
 from callslip.runtime.parts import Limits
@@ -167,6 +169,20 @@ class TestFailures:
         assert [(event.code, event.effect, event.ended) for event in of(log, AttemptFailed)] == [
             ("process_died", Effect.UNKNOWN, True)
         ]
+
+    @pytest.mark.requirement("RESI-04")
+    async def test_one_whose_process_dies_is_left_alone_as_one_that_fails(self):
+        clock, dies = FakeClock(auto=1), call(process_tools.look_and_fail, kind="os._exit")
+        rules, limits = BreakerRules(least=2), Limits(retry=Retry(attempts=1), poll=0.01)
+        made = {"clock": clock, "limits": limits, "breakers": rules}
+        async with Runtime(tools=[process_tools.look_and_fail], **made) as runtime:
+            found = []
+            for step in range(5):
+                if step == 3:
+                    clock.advance(30)
+                batch = await runtime.dispatch([dies], session=f"s{step}", step="1")
+                found.append(batch.results[0].error_code)
+        assert found == ["process_died", "process_died", "breaker_open", "process_died", "breaker_open"]
 
     async def test_a_result_that_is_too_large(self):
         outcome, _ = await one(process_tools.large, megabytes=70)

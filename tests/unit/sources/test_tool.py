@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 from typing import Annotated, Literal
 
 import pytest
@@ -159,6 +160,38 @@ class TestDeclared:
             ({"risk": "harmless"}, "'harmless' is not one of read, write, dangerous"),
             ({"recovery": "always"}, "'always' is not one of"),
             ({"rsik": "read"}, "See ToolSpec"),
+            ({"timeout": math.inf}, "timeout is a number of seconds and not inf"),
+            ({"timeout": math.nan}, "timeout is a number of seconds and not nan"),
+            ({"timeout": "10"}, "timeout is a number of seconds and not '10'"),
+            ({"timeout": None}, "timeout is a number of seconds and not None"),
+            ({"timeout": 1e12}, "timeout is more than ten years"),
+            ({"quiet": True}, "quiet is a number of seconds and not True"),
+            (
+                {"risk": "read", "cached_fallback": True},
+                "cached_fallback is a number of seconds, or None, and not True",
+            ),
+            ({"poll_after": "1"}, "poll_after is a number"),
+            ({"classify": 3}, "classify has to be a function, and is 3"),
+            ({"probe": "x"}, "probe has to be a function"),
+            ({"rules": print}, "rules has to be a list of functions"),
+            ({"rules": [3]}, "rules has to be a list of functions, and 3 in it is none"),
+            ({"process": "yes"}, "process has to be True or False"),
+            ({"breaker": "no"}, "breaker has to be True or False, and is 'no'"),
+            ({"fallback": ["a"]}, "fallback has to be a text"),
+            ({"tags": "a"}, "write tags="),
+            ({"requires": "act"}, "write requires="),
+            ({"requires": ["act"]}, "requires itself"),
+            ({"allowed_paths": "/"}, "write allowed_paths="),
+            ({"claims": "file:{path}"}, "write claims="),
+            ({"claims": [3]}, "3 in it is none"),
+            ({"claims": ["file:{pth}"]}, "it takes none.*Nothing was started"),
+            ({"target": "{hst}"}, "its target '{hst}' names {hst}"),
+            ({"input_schema": 3}, "input_schema has to be a mapping"),
+            ({"examples": [3]}, "each of examples has to be a mapping"),
+            ({"examples": {"a": 1}}, "examples has to be a list of mappings"),
+            ({"normalise": [3]}, "normalise has to be a mapping"),
+            ({"normalise": {"a": 3}}, "normalise of 'a' has to be a mapping"),
+            ({"name": 3}, "name has to be a text"),
         ],
     )
     def test_a_declaration_that_contradicts_itself_is_refused(self, declared, told):

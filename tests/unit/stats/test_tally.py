@@ -182,6 +182,7 @@ def test_names_that_models_make_up_are_one_row():
     assert tools == {"(no such tool)": 50, "find": 1}
 
 
+@pytest.mark.untraced
 def test_codes_that_tools_make_up_are_not_counted_without_end():
     log = Log()
     for n in range(300):
@@ -234,6 +235,7 @@ def test_sessions_do_not_mix():
     assert found.sessions == 2
 
 
+@pytest.mark.untraced
 def test_what_is_remembered_does_not_grow_with_the_log():
     log, tally = Log(), Tally()
     tally.begin()

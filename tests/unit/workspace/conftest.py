@@ -106,7 +106,7 @@ def swapping(root: Path) -> Callable[..., contextlib.AbstractContextManager[None
 
         thread = threading.Thread(target=work)
         thread.start()
-        running.wait(10)
+        running.wait(60)
         try:
             yield
         finally:

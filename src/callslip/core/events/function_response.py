@@ -52,6 +52,8 @@ class FunctionResponse(
     """The attempt was executed twice at once."""
     repeated: int = 0
     """How often the same call has given the same result in its turn, where that is worth saying."""
+    same_as: str = ""
+    """Of a call that is not made once more: the one that came to the same end last."""
     activated: tuple[VisibleTool, ...] = ()
     """Of a tool search: what it found and made visible from the next step of the turn on, best first."""
     from_user: bool = False
