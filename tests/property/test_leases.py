@@ -47,6 +47,7 @@ def capacities(*, timed):
     return {
         name: Capacity(at_once=at_once, calls=calls if timed else None, per=float(PER))
         for name, (at_once, calls) in LIMITS.items()
+        if at_once is not None or timed
     }
 
 

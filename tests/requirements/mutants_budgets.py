@@ -160,7 +160,8 @@ BUDGETS: Sequence[Mutant] = (
     ),
     Mutant(
         "ARGS-05", "a read that gives nothing new is made for ever", "runtime/budgeting.py",
-        "given.before(step.step) >= limits.same_results", "False",
+        "((counts.failures, limits.same_failures), (counts.results, limits.same_results))",
+        "((counts.failures, limits.same_failures),)",
         (GUARD,),
     ),
     Mutant(

@@ -164,7 +164,7 @@ HEDGE: Sequence[Mutant] = (
         (f"{VERSIONS}::TestACrash::test_nor_is_one_without_a_version_that_tells_of_itself_only",),
     ),
     Mutant(
-        "RECO-01", "a parked repeat says nothing of the attempts before it", "core/fold.py",
+        "RECO-01", "a parked repeat says nothing of the attempts before it", "core/attempts.py",
         "call.unclear = (*call.unclear, call.attempts) if repeats else ()", "call.unclear = ()",
         (f"{CRASH}::TestAfterAFailure", f"{SHOWN_SAID}::test_what_a_repeat_said_of_itself_is_not_shown_as_what_became_of_the_call"),
     ),

@@ -55,7 +55,7 @@ KERNEL: Sequence[Mutant] = (
         (f"{DISPATCH}::TestOutcomes",),
     ),
     Mutant(
-        "CALL-05", "a step is shown before all its calls are answered", "core/fold.py",
+        "CALL-05", "a step is shown before all its calls are answered", "core/stepping.py",
         "if len(responses) < len(calls):", "if not responses:",
         (f"{PROJECT}::TestExactlyOneResult",),
     ),
@@ -142,12 +142,12 @@ KERNEL: Sequence[Mutant] = (
         ("tests/unit/core/test_event.py::TestUnreadableRecords",),
     ),
     Mutant(
-        "LEDG-06", "a second response is taken", "core/fold.py",
+        "LEDG-06", "a second response is taken", "core/attempts.py",
         "if call.response is not None:\n        raise", "if call.response is None and call.resolved_seq == -1:\n        raise",
         (f"{CRASH}::TestFailClosed",),
     ),
     Mutant(
-        "LEDG-07", "the model is shown results as they arrived", "core/fold.py",
+        "LEDG-07", "the model is shown results as they arrived", "core/stepping.py",
         "responses=tuple(responses),", "responses=tuple(reversed(responses)),",
         ("tests/unit/ledgers/test_views.py", f"{PROJECT}::TestOrder"),
     ),
@@ -177,7 +177,7 @@ KERNEL: Sequence[Mutant] = (
         (f"{LOOP}::TestParkedCalls",),
     ),
     Mutant(
-        "RECO-03", "the user's words are shown again", "core/fold.py",
+        "RECO-03", "the user's words are shown again", "core/stepping.py",
         "state.queued = [message for message in state.queued if message.seq not in event.consumed]",
         "state.queued = list(state.queued)",
         (f"{LOOP}::TestResume",),
@@ -318,7 +318,7 @@ KERNEL: Sequence[Mutant] = (
         (f"{PIPELINE}::TestRequiredCalls",),
     ),
     Mutant(
-        "RESI-02", "anything may be repeated", "core/fold.py",
+        "RESI-02", "anything may be repeated", "core/attempts.py",
         'call.dispatch.recovery == "idempotent"', "call.dispatch.recovery is not None",
         (f"{CRASH}::TestFailClosed",),
     ),

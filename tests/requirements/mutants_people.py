@@ -23,7 +23,7 @@ PEOPLE: Sequence[Mutant] = (
         (f"{LOOP}::test_nobody_is_asked_twice_for_a_reason_that_is_none", f"{APPROVALS}::TestItRests"),
     ),
     Mutant(
-        "APPR-02", "an answer is not used up by a verdict that nothing happened", "core/fold.py",
+        "APPR-02", "an answer is not used up by a verdict that nothing happened", "core/attempts.py",
         'if event.verdict == "did_not_happen":  #', 'if event.verdict == "happened":  #',
         (f"{APPROVALS}::TestWhatItBindsTo", FOLD),
     ),

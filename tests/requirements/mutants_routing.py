@@ -83,7 +83,7 @@ ROUTING: Sequence[Mutant] = (
     Mutant(
         "DEFR-03",
         "what was found is forgotten with the next step",
-        "core/fold.py",
+        "core/attempts.py",
         "        state.activated = state.activated | {tool.name: tool.version for tool in event.activated}",
         "        state.activated = {tool.name: tool.version for tool in event.activated}",
         (SHOWING, KILLS),
@@ -91,7 +91,7 @@ ROUTING: Sequence[Mutant] = (
     Mutant(
         "DEFR-03",
         "what was found outlives its turn",
-        "core/fold.py",
+        "core/stepping.py",
         "            if state.turn or state.forked is None:\n                state.activated = {}\n",
         "",
         (SHOWING,),
@@ -131,7 +131,7 @@ ROUTING: Sequence[Mutant] = (
     Mutant(
         "DEFR-04",
         "what fits is not recorded as found",
-        "core/fold.py",
+        "core/stepping.py",
         "        state.activated = state.activated | {name: versions[name] for name in event.preselected}",
         "        pass",
         (SHOWING,),

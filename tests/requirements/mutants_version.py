@@ -106,7 +106,7 @@ VERSION: Sequence[Mutant] = (
         (CRASH,),
     ),
     Mutant(
-        "PARA-02", "a log may repeat a call for another version", "core/fold.py",
+        "PARA-02", "a log may repeat a call for another version", "core/attempts.py",
         "if before is not None and before.version != event.version and call.unconcluded:", "if False:",
         ("tests/unit/core/test_crash.py::TestFailClosed",),
     ),

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import msgspec
 
+from callslip.core.attempts import HERE
 from callslip.core.call import CallState
 from callslip.core.events.attempt_failed import AttemptFailed
 from callslip.core.events.tool_dispatch import ToolDispatch
-from callslip.core.fold import HERE
 from callslip.core.result import Effect, Status
 from callslip.core.sealing import COPY, ELSEWHERE
 from callslip.core.tool import Recovery, Risk

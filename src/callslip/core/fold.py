@@ -10,9 +10,9 @@ import copy
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from callslip.core import asking, counting, jobs, sealing, undoing
+from callslip.core import asking, attempts, counting, sealing, stepping, undoing
 from callslip.core.broken import broken
-from callslip.core.call import CallState, Driver, StepState
+from callslip.core.call import Driver
 from callslip.core.event import Draft, Event, Record, Stored, from_outside, genesis
 from callslip.core.events.approval_decided import ApprovalDecided
 from callslip.core.events.approval_expired import ApprovalExpired
@@ -43,10 +43,7 @@ from callslip.core.events.tool_dispatch import ToolDispatch
 from callslip.core.events.user_message import UserMessage
 from callslip.core.events.wait_closed import WaitClosed
 from callslip.core.events.wait_opened import WaitOpened
-from callslip.core.instead import CACHE
-from callslip.core.result import Effect, Status
-from callslip.core.state import Answered, CompactedItem, QueuedMessage, SessionState, StepItem, UserItem
-from callslip.core.undoing import REVERT
+from callslip.core.state import Answered, CompactedItem, QueuedMessage, SessionState
 from callslip.core.wait import WaitKind
 from callslip.errors import LogBroken, Sealed
 
@@ -56,9 +53,6 @@ CALLER = counting.CALLER
 _ANSWERED = 200
 
 _AFTER_SEAL = (SessionImported, BlobErased)
-
-HERE = "here"
-"""How an attempt ended that its own process saw end."""
 
 
 _TOUCHES_ALL = frozenset({RunStarted, SessionImported, StopRequested})
@@ -234,260 +228,24 @@ def _user_message(state: SessionState, event: UserMessage, record: Record, seq: 
     state.queued.append(QueuedMessage(seq=seq, text=event.text, steer=event.steer))
 
 
-def _model_requested(state: SessionState, event: ModelRequested, record: Record, seq: int) -> None:
-    if state.step is not None and any(state.calls[call].response is None for call in state.step.calls):
-        raise broken(seq, f"step {event.step} begins while a call of step {state.step.step} has no response")
-    if event.model == CALLER:  # what was meant for the step before has done what it could
-        state.stop, state.queued = False, [message for message in state.queued if not message.steer]
-    elif event.model == REVERT:
-        undoing.check_step(state, event.turn, seq)
-    else:
-        consumed = {message.seq: message for message in state.queued}
-        for position in event.consumed:
-            if position not in consumed:
-                raise broken(seq, f"it shows user message {position}, which is not in the queue")
-            state.items.append(UserItem(text=consumed[position].text))
-        state.queued = [message for message in state.queued if message.seq not in event.consumed]
-        state.model_failed = None
-    if event.model != REVERT:
-        if event.turn != state.turn:
-            if state.turn or state.forked is None:
-                state.activated = {}
-            state.turn = event.turn
-            state.steps_in_turn = 0
-            state.turn_from = record.at
-        state.steps_in_turn += 1
-        state.turn_open = event.model != CALLER
-    visible = event.visible if event.visible is not None else state.step.visible if state.step else ()
-    if event.preselected:
-        versions = {tool.name: tool.version for tool in visible}
-        if not versions.keys() >= set(event.preselected):
-            raise broken(seq, f"step {event.step} was preselected tools that it was not shown")
-        state.activated = state.activated | {name: versions[name] for name in event.preselected}
-    _forget_step(state)
-    state.step = StepState(step=event.step, turn=event.turn, model=event.model, visible=visible)
-    if event.model == CALLER:
-        state.steps[event.step] = (seq, 0)
-
-
-def _model_replied(state: SessionState, event: ModelReplied, record: Record, seq: int) -> None:
-    step = state.step
-    if step is None or step.step != event.step or step.finish:
-        raise broken(seq, f"a reply to step {event.step}, which was not asked")
-    step.text, step.finish, step.expected, step.kept = event.text, event.finish, event.calls, event.kept
-    if not event.calls and step.model != CALLER:
-        state.items.append(
-            StepItem(step=step.step, text=event.text, finish=event.finish, model=step.model, kept=event.kept)
-        )
-
-
-def _model_failed(state: SessionState, event: ModelFailed, record: Record, seq: int) -> None:
-    before = 0 if state.model_failed is None else state.model_failed.attempt
-    if event.attempt != before + 1:
-        raise broken(seq, f"request {event.attempt} to the model failed after request {before}")
-    if any(call.response is None for call in state.calls.values()):
-        raise broken(seq, "the model was asked while a call has no response")
-    if not before:
-        state.model_failing_since = record.at
-    state.model_failed = event
-
-
-def _function_call(state: SessionState, event: FunctionCall, record: Record, seq: int) -> None:
-    step = state.step
-    if step is None or step.step != event.step or event.position != len(step.calls) or not step.finish:
-        raise broken(seq, f"{event.call_id} is not the next call of the current step")
-    if len(step.calls) >= step.expected:
-        raise broken(seq, f"the reply to step {step.step} made {step.expected} calls, and {event.call_id} is one more")
-    if event.call_id in state.calls:
-        raise broken(seq, f"{event.call_id} was proposed before")
-    undoing.proposed(state, step, event, seq)
-    step.calls.append(event.call_id)
-    state.calls[event.call_id] = CallState(call=event, seq=seq, marker=state.marker, proposed_at=record.at)
-
-
-def _tool_dispatch(state: SessionState, event: ToolDispatch, record: Record, seq: int) -> None:
-    call = _open_call(state, event.call_id, seq)
-    if call.dispatch is None and not call.marker and call.resolved is None:
-        raise broken(seq, f"{event.call_id} was proposed in a run without the marker and no verdict allows it")
-    if call.resolved is not None and call.resolved.verdict != "did_not_happen":
-        raise broken(seq, f"{event.call_id} is dispatched against the verdict {call.resolved.verdict}")
-    if call.unconcluded and not _may_repeat(call):
-        raise broken(seq, f"{event.call_id} is dispatched again while its earlier attempt is unconcluded")
-    if event.attempt != call.attempts + 1:
-        raise broken(seq, f"attempt {event.attempt} of {event.call_id} follows attempt {call.attempts}")
-    _check_key(call, event, seq)
-    _check_instead(call, event, seq)
-    asking.check_dispatch(state, call, event, seq)
-    if call.dispatch is not None and call.dispatch.tool != event.tool:  # it has had no attempts of its own
-        call.tried, call.first_failed_at = 0, None
-    repeats = call.failed is not None and call.failed.effect is Effect.UNKNOWN and call.resolved is None
-    call.unclear = (*call.unclear, call.attempts) if repeats else ()
-    call.dispatch, call.dispatch_epoch, call.dispatched_by = event, record.epoch, state.driver
-    call.failed = call.parked = call.resolved = call.resolved_seq = None
-    call.tried += 1
-    call.job, call.polled, call.polls = None, None, 0
-    call.ended_seen_at, call.ended_how = None, ""
-    call.dispatched_at = record.at
-
-
-def _check_key(call: CallState, event: ToolDispatch, seq: int) -> None:
-    """The key stays, unless a person has changed the arguments, or another tool stands in, after it was ruled out that
-    the call happened. So does the version that is changed.
-    """
-    before = call.dispatch
-    if before is not None and before.version != event.version and call.unconcluded:
-        raise broken(seq, f"attempt {event.attempt} of {event.call_id} repeats another for another version")
-    if before is None or before.idempotency_key == event.idempotency_key:
-        return
-    if event.instead is not None and before.instead is None and not call.unconcluded:
-        return
-    if before.arguments_digest == event.arguments_digest or call.unconcluded:
-        raise broken(seq, f"attempt {event.attempt} of {event.call_id} has another idempotency key")
-
-
-def _check_instead(call: CallState, event: ToolDispatch, seq: int) -> None:
-    """What stands in is named, has nobody standing in for it, and comes after whatever was tried had no effect."""
-    if event.instead is not None and event.instead.tool != event.tool:
-        raise broken(seq, f"{event.call_id} is dispatched to {event.tool} where {event.instead.tool} stands in")
-    said = call.instead
-    if said is not None and event.instead != said:
-        raise broken(seq, f"{said.tool} stands in for {event.call_id}, and {event.tool} is dispatched")
-    if event.instead is not None and said is None and call.unconcluded:
-        raise broken(seq, f"{event.tool} stands in for {event.call_id} while an attempt of it is unconcluded")
-
-
 def _approval_requested(state: SessionState, event: ApprovalRequested, record: Record, seq: int) -> None:
-    asking.requested(state, _open_call(state, event.call_id, seq), event, seq)
+    asking.requested(state, attempts.open_call(state, event.call_id, seq), event, seq)
     _rests_on(state, event.trust_seq, event.trust_digest)
 
 
 def _approval_decided(state: SessionState, event: ApprovalDecided, record: Record, seq: int) -> None:
-    asking.decided(state, _open_call(state, event.call_id, seq), event, seq)
+    asking.decided(state, attempts.open_call(state, event.call_id, seq), event, seq)
 
 
 def _approval_expired(state: SessionState, event: ApprovalExpired, record: Record, seq: int) -> None:
-    asking.expired(state, _open_call(state, event.call_id, seq), event, seq)
-
-
-def _may_repeat(call: CallState) -> bool:
-    """An attempt that ended with unknown effect may be followed by another only where that was declared safe."""
-    return call.failed is not None and call.dispatch is not None and call.dispatch.recovery == "idempotent"
-
-
-def _attempt_failed(state: SessionState, event: AttemptFailed, record: Record, seq: int) -> None:
-    call = _open_call(state, event.call_id, seq)
-    _check_nonce(call, event.attempt, event.nonce, seq)
-    jobs.check_no_job(call, seq)
-    if event.instead is not None and (event.effect is not Effect.NONE or call.instead is not None):
-        raise broken(seq, f"{event.instead.tool} is to stand in for {event.call_id}, which can't be")
-    call.failed = event
-    if call.first_failed_at is None:
-        call.first_failed_at = record.at
-    if event.ended:
-        call.ended_seen_at, call.ended_how = record.at, HERE
-
-
-def _background_started(state: SessionState, event: BackgroundStarted, record: Record, seq: int) -> None:
-    call = _open_call(state, event.call_id, seq)
-    _check_nonce(call, event.attempt, event.nonce, seq)
-    jobs.started(state, call, event, seq)
-
-
-def _background_polled(state: SessionState, event: BackgroundPolled, record: Record, seq: int) -> None:
-    call = _open_call(state, event.call_id, seq)
-    _check_nonce(call, event.attempt, event.nonce, seq)
-    jobs.polled(state, call, event, seq)
-
-
-def _function_response(state: SessionState, event: FunctionResponse, record: Record, seq: int) -> None:
-    call = _open_call(state, event.call_id, seq)
-    if event.lane == "refused":
-        if call.unconcluded:
-            raise broken(seq, f"{event.call_id} is refused while a dispatch of it is unconcluded")
-        if event.status is Status.SUCCESS and event.fallback is None:
-            raise broken(seq, f"{event.call_id} succeeded without having been dispatched")
-    elif event.resolved is not None:
-        if event.resolved != call.resolved_seq:
-            raise broken(seq, f"{event.call_id} is settled by a verdict at {event.resolved} that is not there")
-    else:
-        if event.attempt is None or event.nonce is None:
-            raise broken(seq, f"{event.call_id} is settled without naming a dispatch")
-        _check_nonce(call, event.attempt, event.nonce, seq)
-    if event.status is Status.PENDING_APPROVAL:
-        raise broken(seq, "pending_approval is an answer to a caller, never an event")
-    jobs.check_words(call, event, record, seq)
-    if event.activated:
-        if event.attempt is None or event.status is not Status.SUCCESS or record.epoch == 0:
-            raise broken(seq, f"{event.call_id} made tools visible without having found them")
-        state.activated = state.activated | {tool.name: tool.version for tool in event.activated}
-    call.response, call.from_outside = event, record.epoch == 0
-    cached = event.fallback is not None and event.fallback.source == CACHE
-    if event.status is Status.SUCCESS and call.dispatch is not None and not cached:
-        state.succeeded.add(call.dispatch.tool)
-    if call.call.undoes:
-        undoing.concluded(state, call, event)
-    _close_step(state, seq)
-
-
-def _close_step(state: SessionState, seq: int) -> None:
-    step = state.step
-    if step is None or len(step.calls) < step.expected:
-        return
-    calls = [state.calls[call_id] for call_id in step.calls]
-    responses = [call.response for call in calls if call.response is not None]
-    if len(responses) < len(calls):
-        return
-    if step.model == REVERT:
-        return
-    if step.model == CALLER:
-        state.steps[step.step] = (state.steps[step.step][0], seq)
-        return
-    state.items.append(
-        StepItem(
-            step=step.step,
-            text=step.text,
-            finish=step.finish,
-            calls=tuple(call.call for call in calls),
-            responses=tuple(responses),
-            edits={call.call.call_id: call.edits for call in calls if call.edits},
-            model=step.model,
-            kept=step.kept,
-        )
-    )
-
-
-def _breaker_opened(state: SessionState, event: BreakerOpened, record: Record, seq: int) -> None:
-    _open_call(state, event.call_id, seq)
-
-
-def _late_outcome(state: SessionState, event: LateOutcome, record: Record, seq: int) -> None:
-    call = state.calls.get(event.call_id)
-    if call is not None:
-        call.late += 1
-
-
-def _call_parked(state: SessionState, event: CallParked, record: Record, seq: int) -> None:
-    call = _open_call(state, event.call_id, seq)
-    call.parked, call.resolved, call.resolved_seq = event, None, None
-
-
-def _call_resolved(state: SessionState, event: CallResolved, record: Record, seq: int) -> None:
-    call = _open_call(state, event.call_id, seq)
-    if call.parked is None or call.resolved is not None:
-        raise broken(seq, f"{event.call_id} waits for no verdict")
-    if event.wait_id and (event.wait_id not in state.waits or state.waits[event.wait_id].call_id != event.call_id):
-        raise broken(seq, f"its verdict on {event.call_id} answers {event.wait_id}, which is not open")
-    call.resolved, call.resolved_seq = event, seq
-    if event.verdict == "did_not_happen":  # the approval was used up by the attempt that did not happen
-        call.tried, call.first_failed_at = 0, None
-        asking.used_up(call)
+    asking.expired(state, attempts.open_call(state, event.call_id, seq), event, seq)
 
 
 def _wait_opened(state: SessionState, event: WaitOpened, record: Record, seq: int) -> None:
     if event.wait_id in state.waits:
         raise broken(seq, f"wait {event.wait_id} is open already")
     if event.call_id is not None:
-        _open_call(state, event.call_id, seq)
+        attempts.open_call(state, event.call_id, seq)
     state.waits[event.wait_id] = event
     state.wait_opened_at[event.wait_id] = record.at
 
@@ -540,28 +298,6 @@ def _revert_started(state: SessionState, event: RevertStarted, record: Record, s
     undoing.started(state, event, seq)
 
 
-def _forget_step(state: SessionState) -> None:
-    """Drop the calls of the step before: answered, and kept as an item of the conversation."""
-    if state.step is not None:
-        for call_id in state.step.calls:
-            del state.calls[call_id]
-
-
-def _open_call(state: SessionState, call_id: str, seq: int) -> CallState:
-    call = state.calls.get(call_id)
-    if call is None:
-        raise broken(seq, f"it names {call_id}, which was not proposed in an open step")
-    if call.response is not None:
-        raise broken(seq, f"{call_id} has its response already")
-    return call
-
-
-def _check_nonce(call: CallState, attempt: int, nonce: str, seq: int) -> None:
-    dispatch = call.dispatch
-    if dispatch is None or dispatch.attempt != attempt or dispatch.nonce != nonce:
-        raise broken(seq, f"it names attempt {attempt} of {call.call.call_id}, which was not dispatched")
-
-
 def moved_away(state: SessionState) -> Sealed:
     """What is told to whoever wants to add to a session that has left."""
     sealed = state.sealed
@@ -584,22 +320,22 @@ _RULES: dict[type[Any], Callable[[SessionState, Any, Record, int], None]] = {
     UserMessage: _user_message,
     ContextCompacted: _context_compacted,
     SessionForked: _session_forked,
-    ModelRequested: _model_requested,
-    ModelReplied: _model_replied,
-    ModelFailed: _model_failed,
-    FunctionCall: _function_call,
+    ModelRequested: stepping.model_requested,
+    ModelReplied: stepping.model_replied,
+    ModelFailed: stepping.model_failed,
+    FunctionCall: stepping.function_call,
     ApprovalRequested: _approval_requested,
     ApprovalDecided: _approval_decided,
     ApprovalExpired: _approval_expired,
-    ToolDispatch: _tool_dispatch,
-    BackgroundStarted: _background_started,
-    BackgroundPolled: _background_polled,
-    AttemptFailed: _attempt_failed,
-    FunctionResponse: _function_response,
-    BreakerOpened: _breaker_opened,
-    LateOutcome: _late_outcome,
-    CallParked: _call_parked,
-    CallResolved: _call_resolved,
+    ToolDispatch: attempts.tool_dispatch,
+    BackgroundStarted: attempts.background_started,
+    BackgroundPolled: attempts.background_polled,
+    AttemptFailed: attempts.attempt_failed,
+    FunctionResponse: attempts.function_response,
+    BreakerOpened: attempts.breaker_opened,
+    LateOutcome: attempts.late_outcome,
+    CallParked: attempts.call_parked,
+    CallResolved: attempts.call_resolved,
     WaitOpened: _wait_opened,
     WaitClosed: _wait_closed,
     StopRequested: _stop_requested,

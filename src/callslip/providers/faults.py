@@ -23,6 +23,7 @@ from callslip.errors import ModelUnavailable
 SAFE = "Nothing was executed, and the session can be resumed."
 _QUOTED = 300
 """Characters of a server's own words that are passed on."""
+_A_DAY = 86_400.0
 _WAIT = frozenset({408, 425, 429})
 _PERMANENT = frozenset(
     {"insufficient_quota", "billing_hard_limit_reached", "invalid_request_error"}
@@ -112,8 +113,8 @@ class Faults:
         if not retryable:
             return self.make(what, "Correct what it names, then resume.", retryable=False)
         after = retry_after(headers, body)
-        known = after is not None and math.isfinite(after)
-        advice = f"Resume in {math.ceil(after or 0)} s." if known else "Resume later."
+        soon = after is not None and after <= _A_DAY
+        advice = f"Resume in {math.ceil(after or 0)} s." if soon else "Resume later."
         return self.make(what, advice, retryable=True, after=after)
 
     def in_body(self, error: Any) -> ModelUnavailable:

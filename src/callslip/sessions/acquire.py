@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 import msgspec
 
 from callslip import failpoint
-from callslip.core import fold, ids
+from callslip.core import attempts, fold, ids
 from callslip.core.event import Event
 from callslip.core.events.run_started import RunStarted
 from callslip.core.events.session_started import SessionStarted, WorkspaceIdentity
@@ -104,7 +104,7 @@ async def _ended_owners(parts: Parts, state: SessionState, known: dict[str, Live
         liveness = known[owner.id]
         if owner.id == parts.owners.me().id:
             if liveness is not Liveness.STILL_RUNNING:
-                ended[owner.id] = fold.HERE
+                ended[owner.id] = attempts.HERE
         elif liveness not in {Liveness.ALIVE, Liveness.STILL_RUNNING}:
             ended[owner.id] = liveness.value
     return ended

@@ -43,7 +43,7 @@ def test_a_pause_is_anything_from_a_second_to_the_ceiling():
         (" 7 ", 7000),
         ("0", 0),
         ("-5", 0),
-        ("1.5", 0),
+        ("1.5", 2000),
         ("soon", 0),
         ("Tue, 14 Nov 2023 22:15:20 GMT", 120_000),
         ("Tue, 14 Nov 2023 22:15:20", 120_000),
