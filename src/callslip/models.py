@@ -5,7 +5,6 @@ To add a provider: write its ``Format`` in ``providers/``, and one entry here.
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -137,6 +136,8 @@ def unbuildable(name: str) -> str:
         return f"{said} behind {kind}: there is no name."
     if ":" not in name:
         return f"{said} it does not say whose it is."
+    import difflib  # noqa: PLC0415 - only who is mistaken needs it
+
     near = difflib.get_close_matches(kind.lower(), [*KINDS, RECORDED], n=1)
     meant = f" Did you mean {near[0]}:{rest}?" if near else ""
     return f"{said} there is no provider {kind!r}.{meant}"
