@@ -300,7 +300,8 @@ class Runtime(Outside):
             calls: proposals, or a provider's own tool-call objects (OpenAI, Anthropic).
             session: any id; made if new.
             step: any text that names this step within the session.
-            visible: the tools the model was shown in this step; default: all that are not deferred.
+            visible: the tools the model was shown in this step; default: all that are not deferred, and the latest
+                that the session has found.
 
         Raises:
             StepConflict: the step is there with other calls. StillWaiting: an earlier step still waits.

@@ -77,7 +77,8 @@ def _searching(parts: Parts, known: Sequence[Found], shown: set[str]) -> Searchi
 
 
 def for_caller(drive: Drive, names: Iterable[str] | None) -> tuple[VisibleTool, ...]:
-    """The visible set of a dispatcher's step: as it says, or the pinned tools and what its session has found.
+    """The visible set of a dispatcher's step: as it says, or the pinned tools and what its session has found. Its turns
+    are not known, so that nothing would ever be released: the latest that there is room for count.
 
     Raises:
         ToolDefinitionError: a name that is not bound.
@@ -86,5 +87,8 @@ def for_caller(drive: Drive, names: Iterable[str] | None) -> tuple[VisibleTool, 
     if names is not None or not drive.state.activated:
         return pinned
     shown = {tool.name for tool in pinned}
+    routing = drive.parts.routing
     known = [one for one in active(drive.parts, drive.state.activated) if one.name not in shown]
-    return (*pinned, *(VisibleTool(name=one.name, version=one.version) for one in known))
+    latest = admit(known[::-1], visible=(), active=(), room=Room(routing.tools, routing.tokens)).visible
+    chosen = [one for one in known if one.name in latest]
+    return (*pinned, *(VisibleTool(name=one.name, version=one.version) for one in chosen))

@@ -76,7 +76,7 @@ def admit(wanted: Iterable[Found], *, visible: Iterable[str], active: Iterable[F
 
 def _no_room(one: Found, tools: int, tokens: int, room: Room) -> str:
     if tools >= room.tools:
-        return f"this turn has found {tools} tools already, and shows no more than {room.tools}"
+        return f"no more than {room.tools} found tools are shown in a turn, and so many are"
     if one.tokens > room.tokens:
         return f"its schema takes about {one.tokens:,} tokens, and a turn has {room.tokens:,} for found tools"
     if tokens + one.tokens > room.tokens:

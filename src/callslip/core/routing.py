@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 import msgspec
 
@@ -14,10 +14,13 @@ _FOR_ONE = 4
 _MOST = 10_000
 
 
+Defer = Literal["declared", "auto", "all", "none"]
+
+
 class Routing(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a project may set in ``[routing]`` of callslip.toml."""
 
-    defer: Literal["declared", "auto", "all", "none"] = "declared"
+    defer: Defer = "declared"
     """Which tools are found by search instead of shown from the start: those that declare it, all from so many tools on
     (``more_than``), all, or none. Pinned ones never."""
     more_than: int = 40
@@ -42,6 +45,14 @@ class Routing(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     ``off``; ``auto``: ``local`` where that is installed."""
 
     def __post_init__(self) -> None:
+        if self.defer not in get_args(Defer):
+            raise ValueError(f"defer is one of {', '.join(get_args(Defer))}")
+        names: object = self.pinned
+        if isinstance(names, str):
+            raise ValueError("pinned is a list of names")  # noqa: TRY004 - as of any other setting
+        number = isinstance(self.preselect, int) and not isinstance(self.preselect, bool)
+        if not number and self.preselect not in {"off", "auto"}:
+            raise ValueError(f'preselect is "off", "auto", or a number from 0 to {_MOST:,}')
         if isinstance(self.preselect, int) and not 0 <= self.preselect <= _MOST:
             raise ValueError(f'preselect is "off", "auto", or a number from 0 to {_MOST:,}')
         if min(self.tools, self.tokens, self.offers) < 1:

@@ -64,7 +64,7 @@ def judge(case: Case, catalogue: Catalogue, policy: Policy) -> Passed | Refusal:
 def _judge(case: Case, catalogue: Catalogue, policy: Policy) -> Passed | Refusal:
     name = lookup(case.tool, (tool.name for tool in case.visible))
     if isinstance(name, Refusal):
-        return not_shown(case.tool, catalogue) or name
+        return not_shown(case.tool, case.visible, catalogue) or name
     entry = resolve(name, case.visible, catalogue, case.caller)
     if isinstance(entry, Refusal):
         return entry

@@ -42,12 +42,12 @@ def resolve(name: str, visible: Sequence[VisibleTool], catalogue: Catalogue, cal
     return entry
 
 
-def not_shown(name: str, catalogue: Catalogue) -> Refusal | None:
+def not_shown(name: str, visible: Sequence[VisibleTool], catalogue: Catalogue) -> Refusal | None:
     """What is said of a tool that a model can find and was not shown; ``None``: there is none of that name.
 
     It tells no more than any model may know: what can be found is listed to it.
     """
-    if not catalogue.deferred:
+    if not catalogue.deferred or not any(tool.name == SEARCH for tool in visible):
         return None
     found = lookup(name, (entry.executor.spec.name for entry in catalogue.discoverable))
     if isinstance(found, Refusal):

@@ -25,7 +25,7 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
 
     matches: tuple[Matches, ...]
     trouble: str = ""
-    """What did not work, and what was done instead, as sentences."""
+    """What did not work, for the model: nothing of paths or servers."""
 
 
 class Finder(Protocol):

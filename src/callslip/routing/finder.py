@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -16,6 +17,8 @@ from callslip.routing.card import Card
 from callslip.routing.ranker import Answer, Ranker
 
 T = TypeVar("T")
+_BY_WORDS = "Tools were searched by their words alone."
+_log = logging.getLogger(__name__)
 
 
 def server_of(name: str) -> str:
@@ -57,7 +60,7 @@ class ToolFinder:
         self._path = path
         self._embedder = embedder
         self._ranker: Ranker | None = None
-        self._trouble = ""
+        self._told: set[str] = set()
         self._one = asyncio.Lock()
         self.servers = tuple(sorted({card.server for card in self._cards if card.server}))
 
@@ -76,8 +79,7 @@ class ToolFinder:
 
     def _search(self, ranker: Ranker, queries: Sequence[str], most: int, server: str) -> Findings:
         answers = [ranker.search([query], most, server=server or None) for query in queries]
-        trouble = dict.fromkeys(filter(None, (self._trouble, *(answer.trouble for answer in answers))))
-        self._trouble = ""  # of the index: said once
+        blind = any(self._tell(answer.trouble) for answer in answers)
         kept = set(_first(answers, most))
         matches = [
             Matches(
@@ -88,7 +90,16 @@ class ToolFinder:
             )
             for query, answer in zip(queries, answers, strict=True)
         ]
-        return Findings(matches=tuple(matches), trouble=" ".join(trouble))
+        return Findings(matches=tuple(matches), trouble=_BY_WORDS if blind else "")
+
+    def _tell(self, trouble: str) -> bool:
+        """Tell whoever operates this, once. A model can do nothing about it, and paths and servers are none of its
+        business.
+        """
+        if trouble and trouble not in self._told:
+            self._told.add(trouble)
+            _log.warning("Tool search: %s", trouble)
+        return bool(trouble)
 
     async def _alone(self, work: Callable[[Ranker], T]) -> T:
         async with self._one:
@@ -100,9 +111,9 @@ class ToolFinder:
             try:
                 embedder = self._embedder() if self._embedder is not None else None
             except Exception as error:  # noqa: BLE001 - whatever it is, words go on
-                self._trouble = f"What compares by meaning could not be loaded ({error}). Tools are searched by words."
+                self._tell(f"What compares by meaning could not be loaded ({error}). Tools are searched by words.")
             self._ranker = Ranker(self._cards, embedder=embedder, path=self._path)
-            self._trouble = " ".join(filter(None, (self._trouble, self._ranker.updated.trouble)))
+            self._tell(self._ranker.updated.trouble)
         return self._ranker
 
 

@@ -41,6 +41,7 @@ _CARDS = "select no, id, server, names, servers, descriptions, parameters, docum
 _NAME = "select tool.name from tool join card on tool.rowid = card.no where card.id = ?"
 _COMMON = 100
 """Words that one in so many tools has are made ready when the tools are."""
+_A_FEW = 8
 _MAX_TERMS = 128
 """Words of a request that are looked up, the rarest: a pasted page has hundreds."""
 
@@ -71,7 +72,7 @@ class LexicalIndex:
         self._names = Names(())
         self._db = _empty()
         self._postings = Postings(self._db, {})
-        if path is not None and path.exists():
+        if path is not None and path.is_file():
             self._load(path)
 
     def close(self) -> None:
@@ -122,6 +123,16 @@ class LexicalIndex:
         words = set(found[0].split()) if found else set()
         total = sum(map(self._weight, words))
         return sum(map(self._weight, words.intersection(request.words))) / total if total else 0.0
+
+    def tells_apart(self, request: Request) -> bool:
+        """Whether the request has a word that fewer than half of the tools have, unless there are few of them. What
+        nearly all have (an account's id among their parameters) explains a request, and says nothing of which is
+        meant.
+        """
+        if len(self._ids) < _A_FEW:
+            return True
+        terms, _ = self._terms(request)
+        return not terms or any(2 * len(term.posting.tools) < len(self._ids) for term in terms)
 
     def _terms(self, request: Request) -> tuple[list[Term], float]:
         """The words that are looked up, and the weight of all that the request has."""

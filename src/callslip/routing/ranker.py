@@ -122,7 +122,9 @@ class Ranker:
     def likely(self, text: str, k: int, *, without: Collection[str] = ()) -> list[Hit]:
         """The best ``k`` tools for what was said, unless it seems to be about none of them."""
         ranked = self._ranked(text, None, without)
-        if not ranked.hits or not fit.likely(ranked.hits, self._mentioned(ranked), by_meaning=ranked.by_meaning):
+        if not ranked.hits or not (ranked.hits[0].exact or self._lexical.tells_apart(ranked.request)):
+            return []
+        if not fit.likely(ranked.hits, self._mentioned(ranked), by_meaning=ranked.by_meaning):
             return []
         return ranked.hits[: max(0, k)]
 
@@ -152,6 +154,8 @@ class Ranker:
         return _Ranked(request, fuse(hits, near, trust=trust), by_meaning=trust > 0 and len(self._vectors) >= _ENOUGH)
 
     def _fits(self, ranked: _Ranked) -> bool:
+        if ranked.hits and not ranked.hits[0].exact and not self._lexical.tells_apart(ranked.request):
+            return False
         return fit.fits(ranked.hits, self._mentioned(ranked), by_meaning=ranked.by_meaning)
 
     def _mentioned(self, ranked: _Ranked) -> float:

@@ -134,7 +134,7 @@ class VectorIndex:
         return rows
 
     def _kept(self, missing: Mapping[str, Card]) -> tuple[dict[str, Any], str]:
-        if self._path is None or not self._path.exists():
+        if self._path is None or not self._path.is_file():
             return {}, ""
         size = 4 * self.embedder.dimensions
         try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from callslip.core.activation import Admission, Found, Room, admit
+from callslip.core.counting import CALLER
 from callslip.core.events.model_requested import VisibleTool
 from callslip.runtime.drive import Drive
 from callslip.runtime.parts import Parts
@@ -23,7 +24,9 @@ def active(parts: Parts, known: dict[str, str]) -> list[Found]:
 def activate(drive: Drive, call_id: str, names: Iterable[str]) -> Admission:
     """Take the tools in, for this call. The room is kept until :func:`let_go`."""
     parts, state = drive.parts, drive.state
-    known = active(parts, state.activated)
+    # A dispatcher's session has no turns that would end: there the latest count (for_caller), and none takes room.
+    turns = state.step is None or state.step.model != CALLER
+    known = active(parts, state.activated) if turns else []
     for siblings in drive.activating.values():
         known += siblings
     pinned = [tool.name for tool in parts.catalogue.visible()]

@@ -157,7 +157,7 @@ class TestSearch:
         assert world.shown(2) == ["now", "tool_search", "pay.void"]
         (said,) = world.results(2)
         assert said["not_shown"] == [
-            {"tool": "pay.refund", "why": "this turn has found 1 tools already, and shows no more than 1"}
+            {"tool": "pay.refund", "why": "no more than 1 found tools are shown in a turn, and so many are"}
         ]
 
     async def test_siblings_do_not_take_the_same_room(self, world):
@@ -339,4 +339,18 @@ class TestDispatchers:
             third = await runtime.dispatch(
                 [{"name": "pay.void", "arguments": {}}], session="s", step="3", visible=["now"]
             )  # fmt: skip
-            assert third.results[0].error_code == "not_shown"
+            assert third.results[0].error_code == "unknown_tool", "there is no way to find it in this step"
+
+    @pytest.mark.requirement("DEFR-02")
+    async def test_where_no_turn_ends_the_latest_finds_count(self, tmp_path):
+        routing = Routing(preselect="off", tools=2, embedder="off")
+        async with Runtime(tools=[now, *found_tools()], state=tmp_path / "state", routing=routing) as runtime:
+            for step, name in enumerate(["pay.void", "mail.send", "crm.find"]):
+                tool_name, arguments = search(f"select:{name}")
+                done = await runtime.dispatch(
+                    [{"name": tool_name, "arguments": arguments}], session="s", step=f"f{step}"
+                )
+                assert done.results[0].result.structured["callable_from_next_step"] == [name]
+            calls = [{"name": name, "arguments": {}} for name in ("pay.void", "mail.send", "crm.find")]
+            used = await runtime.dispatch(calls, session="s", step="use")
+            assert [one.error_code for one in used.results] == ["not_shown", None, None]

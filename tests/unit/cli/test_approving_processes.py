@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -90,6 +91,10 @@ def test_answered_while_a_worker_lives(project, elsewhere):
             assert "working" in worker.stderr.readline()
         project.finish(elsewhere("approve", wait, "--yes"), 0)
         project.until("effects")
+        for _ in range(600):  # its worker must not be told to end before the session has
+            if "finished" in project("sessions").stdout:
+                break
+            time.sleep(0.1)
     finally:
         for worker in workers:
             worker.send_signal(signal.SIGTERM)

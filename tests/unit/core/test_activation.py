@@ -28,7 +28,7 @@ class TestRoom:
         assert names(made.activated) == ["b"]
         (refused,) = made.refused
         assert refused.name == "c"
-        assert refused.why == "this turn has found 2 tools already, and shows no more than 2"
+        assert refused.why == "no more than 2 found tools are shown in a turn, and so many are"
 
     def test_by_the_size_of_schemas(self):
         made = admit([found("b", 60), found("c", 50)], visible=[], active=[found("a", 40)], room=Room(9, 100))

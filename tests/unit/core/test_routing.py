@@ -19,7 +19,7 @@ class TestPreselected:
     "wrong",
     [
         {"preselect": -1}, {"preselect": 10_001}, {"tools": 0}, {"tokens": 0}, {"offers": 0}, {"searches": -1},
-        {"more_than": -1}, {"inventory": -1}, {"embedder": "yes"}, {"embedder": "openai:"},
+        {"more_than": -1}, {"defer": "al"}, {"preselect": True}, {"preselect": "on"}, {"preselect": 2.5}, {"pinned": "a"}, {"inventory": -1}, {"embedder": "yes"}, {"embedder": "openai:"},
     ],
 )  # fmt: skip
 def test_what_can_not_work_is_refused(wrong):

@@ -1,6 +1,7 @@
 """What the runtime asks of the ranker: tools' cards, several queries at once, and trouble that is said and survived."""
 
 import asyncio
+import os
 
 import pytest
 
@@ -89,6 +90,17 @@ class TestSearch:
     async def test_what_is_about_no_tool_makes_none_likely(self, finder):
         assert await finder.likely("Hello there", 5) == await finder.likely("", 5) == ()
 
+    async def test_what_all_tools_have_says_nothing_of_which_is_meant(self):
+        specs = [
+            ToolSpec(name=f"one.tool{n}", description=said, input_schema={"properties": {"account_id": {}}})
+            for n, said in enumerate(["Book.", "Pay.", "Send.", "Find.", "List.", "Draw.", "Sing.", "Walk.", "Read."])
+        ]
+        finder = ToolFinder([card_of(one, one.version) for one in specs])
+        assert await finder.likely("What is an account id?", 5) == ()
+        assert (await finder.search(["account id"], 5)).matches[0].tools == ()
+        assert (await finder.likely("Sing about an account", 5))[0] == "one.tool6"
+        finder.close()
+
     async def test_what_is_shown_already_takes_no_place(self, finder):
         assert "pay.refund" not in await finder.likely("Refund the payment", 1, without={"pay.refund"})
 
@@ -102,7 +114,7 @@ class TestSearch:
 
 
 class TestTrouble:
-    async def test_a_damaged_index_is_made_anew_and_said_once(self, tmp_path):
+    async def test_a_damaged_index_is_made_anew_and_said_once_to_the_operator(self, tmp_path, caplog):
         path = tmp_path / "tools.db"
         first = ToolFinder(CARDS, path=path)
         await first.search(["refund"], 3)
@@ -110,20 +122,43 @@ class TestTrouble:
         path.write_bytes(b"no database" * 500)
         again = ToolFinder(CARDS, path=path)
         found = await again.search(["refund a payment"], 3)
-        assert found.matches[0].tools[0] == "pay.refund"
-        assert found.trouble
-        assert not (await again.search(["refund a payment"], 3)).trouble
+        await again.search(["refund a payment"], 3)
         again.close()
+        assert found.matches[0].tools[0] == "pay.refund"
+        assert [str(path) in record.getMessage() for record in caplog.records] == [True]
+        assert found.trouble == "", "the model can do nothing about it"
 
-    async def test_an_embedder_that_can_not_be_loaded_leaves_the_words(self):
+    async def test_an_embedder_that_can_not_be_loaded_leaves_the_words(self, caplog):
         def broken():
             raise RuntimeError("no weights")
 
         finder = ToolFinder(CARDS, embedder=broken)
         found = await finder.search(["refund a payment"], 3)
+        finder.close()
         assert found.matches[0].tools[0] == "pay.refund"
-        assert "no weights" in found.trouble
-        assert "by words" in found.trouble
+        assert "no weights" in caplog.text
+        assert "by words" in caplog.text
+
+    async def test_an_embedder_that_fails_is_told_to_both_and_its_server_to_the_operator_alone(self, caplog):
+        pytest.importorskip("numpy")
+
+        class Failing:
+            name, version, dimensions, reads_unspaced, remote = "far", "1", 3, True, True
+
+            def embed(self, texts):
+                raise RuntimeError("http://somewhere does not answer")
+
+        finder = ToolFinder(CARDS, embedder=Failing)
+        found = await finder.search(["refund a payment"], 3)
+        finder.close()
+        assert found.matches[0].tools[0] == "pay.refund"
+        assert "somewhere" in caplog.text
+        assert found.trouble == "Tools were searched by their words alone."
+
+    async def test_a_pipe_where_the_index_should_be_stops_nothing(self, tmp_path):
+        os.mkfifo(tmp_path / "tools.db", 0o600)
+        finder = ToolFinder(CARDS, path=tmp_path / "tools.db")
+        assert (await finder.search(["refund a payment"], 3)).matches[0].tools[0] == "pay.refund"
         finder.close()
 
     async def test_changed_tools_are_found_as_they_are_now(self, tmp_path):
