@@ -29,7 +29,7 @@ from measure import BODY, Cpu, Figures, at_most, middle, scratch
 
 PROGRAM = Path(__file__).resolve().parents[1] / "tests" / "crash" / "programs" / "leases.py"
 BAR = 30
-"""CPU microseconds in process (bars.md)."""
+"""CPU microseconds in process."""
 ME = Holder(session="s", call_id="c", tool="t")
 
 

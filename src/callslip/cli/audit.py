@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -19,10 +18,10 @@ from callslip.audit.report import Report
 from callslip.audit.verify import verify as check
 from callslip.cli import audit_words, look, moments
 from callslip.cli.app import runtime_for
-from callslip.cli.command import command
+from callslip.cli.command import command, group
 from callslip.cli.document import print_document
 from callslip.cli.failure import BROKEN, DONE
-from callslip.cli.options import SHARED, Given, take
+from callslip.cli.options import Given
 from callslip.cli.project import Project, find as find_project
 from callslip.cli.safe_text import one_line
 from callslip.cli.since import moment
@@ -150,25 +149,14 @@ async def anchor(given: Given) -> None:
     look.say(f"{look.mark('ok')} {head} is kept: {one_line(place.name)}")
 
 
-def _group(**values: Any) -> None:
-    context = click.get_current_context()
-    before = context.parent.find_object(Given) if context.parent is not None else None
-    context.obj = (before or Given()) | take(values)
-
-
-def _made() -> click.Group:
-    callback: Any = _group
-    for option in reversed(SHARED):
-        callback = option(callback)
-    group: click.Group = click.group(
-        "audit", help="Say who did what, when and why; and check that nobody has changed it since."
-    )(callback)
-    for one in (tail, query, verify, anchor):
-        group.add_command(one)
-    return group
-
-
-audit = _made()
+audit = group(
+    "audit",
+    "Say who did what, when and why; and check that nobody has changed it since.",
+    tail,
+    query,
+    verify,
+    anchor,
+)
 
 
 def _folder(runtime: Runtime) -> Path:

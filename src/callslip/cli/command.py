@@ -40,3 +40,20 @@ def _made(function: Callable[..., Any], *, drives: bool) -> click.Command:
     for option in reversed(SHARED):
         decorated = option(decorated)
     return click.command(function.__name__.rstrip("_"))(decorated)
+
+
+def group(name: str, help_text: str, *commands: click.Command) -> click.Group:
+    """Commands under one name. What the shared options say may stand before the name, behind it, or behind theirs."""
+
+    def callback(**values: Any) -> None:
+        context = click.get_current_context()
+        before = context.parent.find_object(Given) if context.parent is not None else None
+        context.obj = (before or Given()) | take(values)
+
+    decorated: Callable[..., Any] = callback
+    for option in reversed(SHARED):
+        decorated = option(decorated)
+    made: click.Group = click.group(name, help=help_text)(decorated)
+    for one in commands:
+        made.add_command(one)
+    return made

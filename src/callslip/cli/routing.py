@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import click
 import msgspec
@@ -14,9 +14,9 @@ import msgspec
 from callslip.application import Runtime
 from callslip.cli import fresh_file, look, moments, routing_page
 from callslip.cli.app import runtime_for
-from callslip.cli.command import command
+from callslip.cli.command import command, group
 from callslip.cli.document import print_document
-from callslip.cli.options import SHARED, Given, take
+from callslip.cli.options import Given
 from callslip.cli.safe_text import one_line
 from callslip.cli.since import moment
 from callslip.core.payload import Payload
@@ -132,22 +132,9 @@ async def _audited(runtime: Runtime, sessions: Iterable[str]) -> None:
             await audit.read_of_payload(runtime.identity().name, session, "*")
 
 
-def _group(**values: Any) -> None:
-    context = click.get_current_context()
-    before = context.parent.find_object(Given) if context.parent is not None else None
-    context.obj = (before or Given()) | take(values)
-
-
-def _made() -> click.Group:
-    callback: Any = _group
-    for option in reversed(SHARED):
-        callback = option(callback)
-    group: click.Group = click.group(
-        "routing", help="Say how well the model's tools are found, and write what that teaches as labelled data."
-    )(callback)
-    for one in (report, missed):
-        group.add_command(one)
-    return group
-
-
-routing = _made()
+routing = group(
+    "routing",
+    "Say how well the model's tools are found, and write what that teaches as labelled data.",
+    report,
+    missed,
+)
