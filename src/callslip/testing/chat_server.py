@@ -102,18 +102,14 @@ class ChatServer:
 
     def __enter__(self) -> Self:
         self._server = _Server(self)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), name="chat-server")
-        self._thread.start()
+        self._server.begin("chat-server")
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.closing.set()
-        self._server.shutdown()
-        self._server.hang_up()
-        self._server.server_close()
-        self._thread.join()
+        self._server.end()
 
     def answer(self, seen: Seen) -> Answer:
         """Record the request and give the answer that is due."""

@@ -8,9 +8,12 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+_LOOK = 0.01
+"""Seconds between looks whether it is to end."""
+
 
 class Loopback(ThreadingHTTPServer):
-    """Closed by ``hang_up`` and ``server_close``, which join every handler."""
+    """Serves from :meth:`begin` to :meth:`end`, which joins every handler."""
 
     # Joined at server_close, so that a test that leaves a thread behind can't pass.
     daemon_threads = False
@@ -20,6 +23,21 @@ class Loopback(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), handler)
         self._open: set[socket.socket] = set()
         self._lock = threading.Lock()
+        self._serving: threading.Thread | None = None
+
+    def begin(self, name: str = "loopback") -> None:
+        """Serve, in a thread of that name."""
+        self._serving = threading.Thread(target=self.serve_forever, args=(_LOOK,), name=name)
+        self._serving.start()
+
+    def end(self) -> None:
+        """Serve no more, and wait until nothing of it goes on."""
+        if self._serving is not None:
+            self.shutdown()
+        self.hang_up()
+        self.server_close()
+        if self._serving is not None:
+            self._serving.join()
 
     def process_request(self, request: Any, client_address: Any) -> None:
         with self._lock:

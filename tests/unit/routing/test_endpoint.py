@@ -1,7 +1,6 @@
 """Vectors from an OpenAI-compatible endpoint, over real HTTP on loopback."""
 
 import json
-import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
 from typing import Any
@@ -44,18 +43,14 @@ class Server:
 
         self.http = Loopback(Handler)
         self.url = f"http://127.0.0.1:{self.http.server_address[1]}/v1"
-        self.thread = threading.Thread(target=self.http.serve_forever, args=(0.01,))
-        self.thread.start()
+        self.http.begin()
 
     def rows(self, texts: list[str]) -> list[dict[str, Any]]:
         found = [{"index": at, "embedding": [float(len(text)), 3.0, 0.0]} for at, text in enumerate(texts)]
         return found[::-1]
 
     def close(self) -> None:
-        self.http.shutdown()
-        self.http.hang_up()
-        self.http.server_close()
-        self.thread.join()
+        self.http.end()
 
 
 @pytest.fixture

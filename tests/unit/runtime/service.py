@@ -1,6 +1,5 @@
 """A real HTTP service that answers as it is told to, and counts what it was asked."""
 
-import threading
 from http.server import BaseHTTPRequestHandler
 
 from callslip.testing.loopback import Loopback
@@ -38,13 +37,9 @@ class Service:
                 self.wfile.write(body)
 
         self.server = Loopback(Handler)
-        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.01,))
-        self.thread.start()
+        self.server.begin()
         self.url = f"http://127.0.0.1:{self.server.server_port}/"
         return self
 
     def __exit__(self, *error):
-        self.server.shutdown()
-        self.server.hang_up()
-        self.server.server_close()
-        self.thread.join()
+        self.server.end()

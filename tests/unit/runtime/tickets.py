@@ -73,16 +73,12 @@ class Tickets:
                 self.answer(200, etag=service.revisions[name])
 
         self.server = Loopback(Handler)
-        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.01,))
-        self.thread.start()
+        self.server.begin()
         self.url = f"http://127.0.0.1:{self.server.server_port}/tickets/"
         return self
 
     def __exit__(self, *error):
-        self.server.shutdown()
-        self.server.hang_up()
-        self.server.server_close()
-        self.thread.join()
+        self.server.end()
 
     def changes(self):
         return [(name, wanted) for method, name, wanted in self.asked if method == "PUT"]

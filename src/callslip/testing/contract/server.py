@@ -89,8 +89,7 @@ class ContractServer:
 
     def __enter__(self) -> Self:
         self._server = Loopback(type("_Handler", (Handler,), {"owner": self}))
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), name="contract-server")
-        self._thread.start()
+        self._server.begin("contract-server")
         return self
 
     def __exit__(
@@ -98,10 +97,7 @@ class ContractServer:
     ) -> None:
         self.closing.set()
         self.released.set()
-        self._server.shutdown()
-        self._server.hang_up()
-        self._server.server_close()
-        self._thread.join()
+        self._server.end()
         if self._wrong is not None and error is None:
             raise self._wrong
         if self._wrong is not None and error is not None:
