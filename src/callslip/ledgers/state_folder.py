@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import stat
@@ -38,7 +39,9 @@ def open_state(folder: Path, *, writable_roots: Iterable[Path] = ()) -> Path:
         ) from error
     _check(folder, 0o700)
     for entry in folder.iterdir():
-        _check(entry, 0o700 if entry.is_dir() else 0o600)
+        # Another process that opens the folder at this moment takes its temporary files away again.
+        with contextlib.suppress(FileNotFoundError):
+            _check(entry, 0o700 if entry.is_dir() else 0o600)
     return folder
 
 
