@@ -9,7 +9,9 @@ from mutant import Mutant
 LEXICAL = "tests/unit/routing/test_lexical.py"
 WEIGH = "tests/unit/routing/test_weigh.py"
 RANKER = "tests/unit/routing/test_ranker.py"
+EXCERPTS = "tests/unit/routing/test_excerpts.py"
 FUSE = "tests/unit/routing/test_fuse.py"
+SPACE = "tests/unit/routing/test_space.py"
 TEXT = "tests/unit/routing/test_text.py"
 ENDPOINT = "tests/unit/routing/test_endpoint.py"
 
@@ -93,5 +95,37 @@ RANKING: Sequence[Mutant] = (
         " + _GAP * gap + ",
         " + _GAP + ",
         (FUSE,),
+    ),
+    Mutant(
+        "DEFR-04",
+        "of many tools the nearest are those that are near in their main directions",
+        "routing/space.py",
+        "            exact = _nearness(axes @ (self._rows[chosen] - self._mean).T)",
+        "            exact = rough[chosen]",
+        (SPACE,),
+    ),
+    Mutant(
+        "DEFR-04",
+        "nearness is not counted in standard deviations",
+        "routing/space.py",
+        "        return axes / (np.sqrt(np.maximum(variance, 0.0)) + _NO_SPREAD)[:, None]",
+        "        return axes",
+        (SPACE,),
+    ),
+    Mutant(
+        "DEFR-04",
+        "no more tools are looked at than are wanted",
+        "routing/space.py",
+        "_LOOKED_AT = 3",
+        "_LOOKED_AT = 1",
+        (SPACE,),
+    ),
+    Mutant(
+        "DEFR-04",
+        "what short wishes leave over is lost",
+        "routing/excerpts.py",
+        "        waiting -= 1\n",
+        "",
+        (EXCERPTS,),
     ),
 )

@@ -29,10 +29,15 @@ def is_character(word: str) -> bool:
     return len(word) == 1 and is_unspaced(word)
 
 
+def count_unspaced(text: str) -> int:
+    """How many characters of such a script the text has."""
+    return 0 if text.isascii() else len(_LETTER.findall(text))
+
+
 def share(text: str) -> float:
     """Which part of the text's letters is of such a script, 0 to 1."""
-    letters = sum(character.isalpha() for character in text)
-    return min(1.0, len(_LETTER.findall(text)) / letters) if letters else 0.0
+    found = count_unspaced(text)
+    return min(1.0, found / sum(map(str.isalpha, text))) if found else 0.0
 
 
 def grams(run: str) -> list[str]:

@@ -1,8 +1,7 @@
-"""Search by meaning: the tools' vectors in memory, compared with a request's by brute force (DEFR-04).
+"""Search by meaning: the tools' vectors in memory, compared with a request's (DEFR-04).
 
 Vectors are kept by tool identity and embedder in a SQLite file beside the lexical index, so that only what is new or
-changed is embedded. 10,000 vectors of 512 numbers are 20 MB and are compared within a few milliseconds; no index
-structure is worth its errors at that size.
+changed is embedded. 10,000 vectors of 512 numbers are 20 MB, and are compared in about a millisecond.
 """
 
 from __future__ import annotations
@@ -19,8 +18,9 @@ import msgspec
 from callslip.errors import ConfigError
 from callslip.ports.embedder import Embedder
 from callslip.routing.card import Card
-from callslip.routing.one_thread import one_thread
+from callslip.routing.excerpts import excerpts
 from callslip.routing.request import Request
+from callslip.routing.space import Space
 from callslip.routing.text import spaced
 
 _SETUP = """
@@ -30,13 +30,10 @@ without rowid
 _SWEEP = "delete from vector where embedder <> ? or identity not in (select identity from live)"
 _BATCH = 256
 _MAX_DESCRIPTION = 500
-_MAX_WISH = 200
-"""Characters of a single wish that are embedded: the time goes with them, and the rest changed nothing measurable."""
+_MAX_REQUEST = 300
+"""Characters of a request's wishes together that are embedded: the time goes with them, and twice as many find no
+more."""
 _MAX_PARAMETERS = 12
-_PARTS = 0.5
-"""The part of a tool's nearness that goes by the nearest single wish, where a request has several; the rest goes by
-their average, which stands for the whole request: a text embedded twice would take twice the time."""
-_NO_SPREAD = 1e-6
 
 
 class Near(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,8 +66,8 @@ class VectorIndex:
         self._at: dict[str, int] = {}
         self._identities: list[str] = []
         self._servers: Any = None
-        # One column a tool: several wishes are compared twice as fast so.
-        self._columns: Any = self._np.zeros((embedder.dimensions, 0), dtype="float32")
+        self._rows: Any = self._np.zeros((0, embedder.dimensions), dtype="float32")
+        self._space = Space(self._rows)
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -86,7 +83,7 @@ class VectorIndex:
         """
         wanted = {card.id: card for card in cards}
         identities = {key: card.identity for key, card in wanted.items()}
-        known: dict[str, Any] = dict(zip(self._identities, self._columns.T, strict=True))
+        known: dict[str, Any] = dict(zip(self._identities, self._rows, strict=True))
         missing = {identities[key]: card for key, card in wanted.items() if identities[key] not in known}
         kept, trouble = self._kept(missing) if missing else ({}, "")
         known |= kept
@@ -101,7 +98,8 @@ class VectorIndex:
         self._at = {key: at for at, key in enumerate(self._ids)}
         self._identities = [identities[key] for key in self._ids]
         rows = [known[identity] for identity in self._identities]
-        self._columns = self._np.ascontiguousarray(self._np.stack(rows).T) if rows else self._columns[:, :0]
+        self._rows = self._np.stack(rows) if rows else self._rows[:0]
+        self._space = Space(self._rows)
         self._servers = self._np.array([card.server for card in wanted.values()], dtype=object)
         return " ".join(part for part in (trouble, self._keep(made) if made else "") if part)
 
@@ -113,19 +111,11 @@ class VectorIndex:
         """
         if not self._ids or k < 1:
             return Near(scores={})
-        np = self._np
-        asked = self._embed([part[:_MAX_WISH] for part in request.part_texts] or [request.text])
-        with one_thread():
-            cosines = asked @ self._columns
-            spread = _spread(cosines)
-            whole = spread[0] if len(spread) == 1 else _spread(cosines.mean(axis=0, keepdims=True))[0]
-        scores = (1 - _PARTS) * whole + _PARTS * spread.max(axis=0)
-        of = np.arange(len(scores)) if server is None else np.flatnonzero(self._servers == server)
-        if k < len(of):
-            of = of[np.argpartition(-scores[of], k - 1)[:k]]
-        order = of[np.argsort(-scores[of], kind="stable")]
-        chosen = {self._ids[at]: int(at) for at in order} | {key: self._at[key] for key in also if key in self._at}
-        return Near(scores={key: float(scores[at]) for key, at in chosen.items()})
+        asked = self._embed(excerpts(request.part_texts or [request.text], _MAX_REQUEST))
+        among = None if server is None else self._np.flatnonzero(self._servers == server)
+        known = [self._at[key] for key in also if key in self._at]
+        found = self._space.nearest(asked, k, also=known, among=among)
+        return Near(scores={self._ids[at]: score for at, score in found.items()})
 
     def _embed(self, texts: Sequence[str]) -> Any:
         rows = self._np.asarray(self.embedder.embed(texts), dtype="float32")
@@ -168,11 +158,6 @@ class VectorIndex:
         except (sqlite3.Error, OSError) as error:
             return f"The vectors could not be kept at {self._path} ({error}); the next process will make them anew."
         return ""
-
-
-def _spread(cosines: Any) -> Any:
-    """In standard deviations from the mean, row by row."""
-    return (cosines - cosines.mean(axis=1, keepdims=True)) / (cosines.std(axis=1, keepdims=True) + _NO_SPREAD)
 
 
 def described(card: Card) -> str:
