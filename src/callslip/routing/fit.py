@@ -18,7 +18,7 @@ from collections.abc import Sequence
 
 from callslip.routing.hit import Hit
 
-WORDS_BAR = 1.55
+WORDS_BAR = 1.6
 """Where tools were searched by words alone, …"""
 BOTH_BAR = 2.4
 """… and by meaning too."""

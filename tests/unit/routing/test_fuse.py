@@ -53,7 +53,7 @@ def test_whether_anything_fits_goes_by_rating_standing_out_name_and_how_the_scor
     assert fit.fits(best(0.9), 0.3)
     assert not fit.fits(best(0.5), 0.3)
     assert not fit.fits(best(0.9, behind=0.9), 0.0)
-    assert fit.fits(best(0.9, behind=0.9), 0.5)
+    assert fit.fits(best(0.9, behind=0.9), 0.6)
     assert not fit.fits(best(0.9, coverage=0.51), 0.0)
     assert not fit.fits(best(0.9), 0.2, by_meaning=True)
     assert fit.fits(best(1.1), 0.5, by_meaning=True)
