@@ -12,18 +12,20 @@ from typing import Any
 from callslip.core.activation import Admission
 from callslip.core.counting import SEARCH
 from callslip.core.events.tool_dispatch import Evidence
+from callslip.core.near_names import NearNames
 from callslip.core.routing import SELECT
 from callslip.core.tool import Recovery, Risk, ToolSpec
 from callslip.errors import ToolDefinitionError
 from callslip.ports.context import Context
 from callslip.ports.executor import ProbeAnswer
-from callslip.ports.finder import Finder, Findings
+from callslip.ports.finder import Finder, Findings, Unknown
 
 MOST_QUERIES = 5
 _ECHO = 200
 """Characters of a query that its result repeats."""
 _NAMED = 20
 """Servers that are named where one was asked for that is none."""
+_NEAR = 3
 _DESCRIPTION = (
     "Finds tools that you have but are not shown yet, by what they do.\n"
     "Give one query for each thing you need, in a few words of your own, such as 'refund a payment'. Names come back, "
@@ -56,6 +58,7 @@ def spec(most_queries: int = MOST_QUERIES) -> ToolSpec:
             "required": ["queries"],
             "additionalProperties": False,
         },
+        normalise={"queries": "list"},
         risk=Risk.READ,
         recovery=Recovery.IDEMPOTENT,
         local_effect=True,
@@ -88,12 +91,20 @@ class ToolSearch:
         return _said(findings, admission, " ".join(filter(None, (note, findings.trouble))))
 
     def _server(self, named: str) -> tuple[str, str]:
-        """Where to search: everywhere, with a note, if there is no such server. Models fill in what may be left out."""
-        if not named or named in self._finder.servers:
+        """Where to search: everywhere, with a note, if there is no such server. Models fill in what may be left out,
+        and write what they fill in as they like.
+        """
+        servers = self._finder.servers
+        if not named or named in servers:
             return named, ""
-        known = ", ".join(self._finder.servers[:_NAMED])
+        same = [server for server in servers if server.casefold() == named.strip().casefold()]
+        if len(same) == 1:
+            return same[0], ""
+        near = same[:_NEAR] or NearNames(servers).near(named, _NEAR)
+        meant = f" Did you mean {' or '.join(near)}?" if near else ""
+        known = ", ".join(servers[:_NAMED]) + (", …" if len(servers) > _NAMED else "")
         there = f" The servers are: {known}." if known else ""
-        return "", f"There is no server {named[:_ECHO]!r}, so all tools were searched.{there}"
+        return "", f"There is no server {named[:_ECHO]!r}, so all tools were searched.{meant}{there}"
 
     async def probe(self, arguments: Mapping[str, Any], context: Context) -> ProbeAnswer:
         return ProbeAnswer(happened=None)
@@ -121,10 +132,22 @@ def _said(findings: Findings, admission: Admission, note: str) -> dict[str, Any]
             said["nothing_fits"] = match.nothing
         if match.nearest:
             said["nearest"] = list(match.nearest)
+        if match.unknown:
+            said["not_found"] = [_unknown(one) for one in match.unknown]
+        if match.left_off:
+            said["left_off"] = list(match.left_off)
+        if match.note:
+            said["note"] = match.note
         results.append(said)
     answer: dict[str, Any] = {"results": results, "callable_from_next_step": list(admission.visible)}
     if admission.refused:
         answer["not_shown"] = [{"tool": one.name, "why": one.why} for one in admission.refused]
+    if any(match.left_off for match in findings.matches):
+        note = f"A search gives only so many tools. Search again for what was left off. {note}".strip()
     if note:
         answer["note"] = note
     return answer
+
+
+def _unknown(one: Unknown) -> dict[str, Any]:
+    return {"name": one.name, "near": list(one.near)} if one.near else {"name": one.name}
