@@ -26,6 +26,8 @@ _ECHO = 200
 _NAMED = 20
 """Servers that are named where one was asked for that is none."""
 _NEAR = 3
+_NOTED = 3
+"""Tools without room that are named in the log's note."""
 _DESCRIPTION = (
     "Finds tools that you have but are not shown yet, by what they do.\n"
     "Give one query for each thing you need, in a few words of your own, such as 'refund a payment'. Names come back, "
@@ -88,6 +90,7 @@ class ToolSearch:
         findings = await self._finder.search(arguments["queries"], self._most, server=server)
         wanted = dict.fromkeys(name for match in findings.matches for name in match.tools)
         admission = context.activate(_in_turns(findings, wanted))
+        context.notes = (*context.notes, *_notes(findings, admission))
         return _said(findings, admission, " ".join(filter(None, (note, findings.trouble))))
 
     def _server(self, named: str) -> tuple[str, str]:
@@ -147,6 +150,24 @@ def _said(findings: Findings, admission: Admission, note: str) -> dict[str, Any]
     if note:
         answer["note"] = note
     return answer
+
+
+def _notes(findings: Findings, admission: Admission) -> tuple[str, ...]:
+    """For whoever reads the log: what the search did not find, and what it could not show."""
+    notes = []
+    nothing, queries = sum(bool(match.nothing) for match in findings.matches), len(findings.matches)
+    if nothing:
+        notes.append("nothing fitted" if nothing == queries else f"nothing fitted {nothing} of {queries} queries")
+    unknown = sum(len(match.unknown) for match in findings.matches)
+    if unknown:
+        notes.append(f"{unknown} name{'' if unknown == 1 else 's'} that no tool has")
+    if admission.visible and not admission.activated:
+        notes.append("what was found was shown already")
+    if admission.refused:
+        names = [one.name for one in admission.refused]
+        more = f" and {len(names) - _NOTED} more" if len(names) > _NOTED else ""
+        notes.append(f"no room for {', '.join(names[:_NOTED])}{more}")
+    return tuple(notes)
 
 
 def _unknown(one: Unknown) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from callslip.core.activation import Admission, Refused
+from callslip.core.activation import Admission, Found, Refused
 from callslip.core.tool import Risk
 from callslip.ports.finder import Findings, Matches, Unknown
 from callslip.schema.validate import compile_schema
@@ -24,14 +24,18 @@ class Finder:
 
 
 class Context:
-    def __init__(self, refused=()):
+    def __init__(self, refused=(), shown=()):
         self.wanted = []
+        self.notes = ()
+        self.shown = shown
         self.refused = refused
 
     def activate(self, tools):
         self.wanted = list(tools)
         left = tuple(name for name in tools if name not in self.refused)
-        return Admission(visible=left, refused=tuple(Refused(name, "no room") for name in self.refused))
+        taken = tuple(Found(name, "1", 1) for name in left if name not in self.shown)
+        refused = tuple(Refused(name, "no room") for name in self.refused)
+        return Admission(visible=left, activated=taken, refused=refused)
 
 
 async def found(finder, context=None, **arguments):
@@ -137,6 +141,28 @@ async def test_names_that_were_not_found_and_what_was_left_off_are_said():
         }
     ]
     assert said["note"] == "A search gives only so many tools. Search again for what was left off."
+
+
+NOTHING = Matches(query="x", nothing="No tool does that.")
+
+
+@pytest.mark.requirement("DEFR-05")
+@pytest.mark.parametrize(
+    ("matches", "context", "notes"),
+    [
+        ([Matches(query="x", tools=("a",))], {}, ()),
+        ([NOTHING], {}, ("nothing fitted",)),
+        ([Matches(query="x", tools=("a",)), NOTHING], {}, ("nothing fitted 1 of 2 queries",)),
+        ([Matches(query="x", tools=("a", "b"))], {"refused": ("b",)}, ("no room for b",)),
+        ([Matches(query="x", tools=tuple("abcde"))], {"refused": tuple("abcde")}, ("no room for a, b, c and 2 more",)),
+        ([Matches(query="x", tools=("a",), unknown=(Unknown(name="b"),))], {}, ("1 name that no tool has",)),
+        ([Matches(query="x", tools=("a",))], {"shown": ("a",)}, ("what was found was shown already",)),
+    ],
+)
+async def test_what_it_lacks_is_noted_for_the_log(matches, context, notes):
+    made = Context(**context)
+    await found(Finder(*matches), made)
+    assert made.notes == notes
 
 
 def test_it_only_reads():
