@@ -171,7 +171,7 @@ async def shown(folder, many):
 
 @pytest.mark.parametrize("words", [
     ["report", "--session", "zzz"], ["report", "--since", "yesterday"], ["missed", "--out", "x", "--session", "zzz"],
-    ["missed", "--out", "x", "--since", "yesterday"], ["missed"], ["report", "--no-such"], ["nothing"],
+    ["missed", "--out", "x", "--since", "yesterday"], ["missed", "--force"], ["report", "--no-such"], ["nothing"],
 ])  # fmt: skip
 def test_what_cannot_be_meant_is_an_error_and_writes_nothing(state, words, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -213,6 +213,22 @@ def test_missed_cases_are_written_for_their_owner_alone(state, tmp_path):
     assert "Guard it" in result.output
     assert sorted(reads(state)) == sorted([*before, "missed", "late"])
     assert os.listdir(tmp_path) == ["missed.jsonl"]
+
+
+@pytest.mark.parametrize("words", [[], ["--json"]])
+def test_without_a_file_the_cases_go_to_standard_output_and_the_rest_beside_it(state, words):
+    before = reads(state)
+    result = said("missed", "--state", state, *words)
+    assert result.exit_code == 0
+    assert sorted((json.loads(line) for line in result.stdout.splitlines()), key=lambda one: one["text"]) == MISSED
+    assert "\x1b" not in result.stdout, "nothing that would steer a terminal"
+    assert result.stderr == ("" if words else "2 cases (missed 1, late 1)\n")
+    assert sorted(reads(state)) == sorted([*before, "missed", "late"])
+
+
+def test_without_a_file_and_without_anything_missed(state):
+    result = said("missed", "--state", state, "--session", "right")
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "0 cases: nothing to write\n")
 
 
 def test_all_of_them_if_asked_for(state, tmp_path):
