@@ -34,10 +34,13 @@ class ByName:
     def __init__(self, cards: Sequence[Card], names: Names) -> None:
         self._names = names
         self._near = NearNames(sorted(card.id for card in cards))
-        self._servers: dict[str, dict[str, list[str]]] = {}
+        tools: dict[str, list[str]] = {}
         for card in sorted(cards, key=lambda card: card.id):
             if card.server:
-                self._servers.setdefault(name_key(card.server), {}).setdefault(card.server, []).append(card.id)
+                tools.setdefault(card.server, []).append(card.id)
+        self._servers: dict[str, dict[str, list[str]]] = {}
+        for server, own in tools.items():
+            self._servers.setdefault(name_key(server), {})[server] = own
 
     def unknown(self, names: Iterable[str], server: str | None) -> tuple[tuple[Unknown, ...], str]:
         """Which of the names no tool has, what may have been meant, and what else there is to say of it."""
@@ -54,7 +57,8 @@ class ByName:
         """The servers that go by the whole query, whatever its case and separators, and their tools; none where a tool
         goes by it, too.
         """
-        there = self._servers.get(name_key(query), {})
+        key = name_key(query)
+        there = self._servers.get(key, {}) if key else {}
         return {} if not there or self._names.named([query.strip()]) else there
 
 

@@ -26,6 +26,8 @@ _ECHO = 200
 _NAMED = 20
 """Servers that are named where one was asked for that is none."""
 _NEAR = 3
+_LOOKED_AT = 2_000
+"""Servers that are looked through for one that is near: 20 ms."""
 _NOTED = 3
 """Tools without room that are named in the log's note."""
 _DESCRIPTION = (
@@ -103,7 +105,7 @@ class ToolSearch:
         same = [server for server in servers if server.casefold() == named.strip().casefold()]
         if len(same) == 1:
             return same[0], ""
-        near = same[:_NEAR] or NearNames(servers).near(named, _NEAR)
+        near = same[:_NEAR] or NearNames(servers[:_LOOKED_AT]).near(named, _NEAR)
         meant = f" Did you mean {' or '.join(near)}?" if near else ""
         known = ", ".join(servers[:_NAMED]) + (", …" if len(servers) > _NAMED else "")
         there = f" The servers are: {known}." if known else ""

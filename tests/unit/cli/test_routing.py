@@ -58,7 +58,7 @@ TALKS = {
         ],
     ),
     "missed": (
-        "Write to \x1b[31mEve.",
+        "Write to \x1b[31m\u202eEve.",
         [calling(("mail.send", {})), calling(searching("select:mail.send")), calling(("mail.send", {})), "Done."],
     ),
     "none": ("Play chess.", [calling(searching("xylophone quodlibet")), "I can't."]),
@@ -190,7 +190,7 @@ def test_without_a_state_folder(tmp_path, monkeypatch):
 
 MISSED = [
     {
-        "text": "Write to \x1b[31mEve.", "gold": ["mail.send"], "offered": [], "session": "missed", "turn": 1,
+        "text": "Write to \x1b[31m\u202eEve.", "gold": ["mail.send"], "offered": [], "session": "missed", "turn": 1,
         "kind": "missed",
     },
     {
@@ -221,7 +221,7 @@ def test_without_a_file_the_cases_go_to_standard_output_and_the_rest_beside_it(s
     result = said("missed", "--state", state, *words)
     assert result.exit_code == 0
     assert sorted((json.loads(line) for line in result.stdout.splitlines()), key=lambda one: one["text"]) == MISSED
-    assert "\x1b" not in result.stdout, "nothing that would steer a terminal"
+    assert not {"\x1b", "\u202e"} & set(result.stdout), "nothing that would steer a terminal"
     assert result.stderr == ("" if words else "2 cases (missed 1, late 1)\n")
     assert sorted(reads(state)) == sorted([*before, "missed", "late"])
 

@@ -29,6 +29,7 @@ KNOWN = NearNames(
         ("PAY.REFUND", "pay.refund"),  # another case
         ("pay_refund", "pay.refund"),  # another separator
         ("stripe.refund", "pay.refund"),  # another server
+        ("salesforce_marketing.refund", "pay.refund"),
         ("refund", "pay.refund"),  # none
         ("stripe.refnd", "pay.refund"),  # a slip and another server
         ("forward", "mail__forward"),

@@ -190,6 +190,13 @@ class TestByName:
         assert len((await self.one(finder, "GitHub")).tools) == 8
         finder.close()
 
+    @pytest.mark.parametrize("query", ["", "!!", "🙂"])
+    async def test_a_server_without_a_letter_to_its_name_is_not_what_an_empty_query_means(self, query):
+        finder = ToolFinder(many("🙂"))
+        match = await self.one(finder, query)
+        assert (match.tools, match.note) == ((), "")
+        finder.close()
+
     async def test_two_servers_that_are_spelled_alike_take_turns(self):
         finder = ToolFinder(many("stripe", "Stripe"))
         tools = (await self.one(finder, "stripe", most=4)).tools
