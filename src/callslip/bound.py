@@ -63,8 +63,15 @@ def bind(executors: Sequence[Executor], routing: Routing, index: Path | None = N
     return Bound(catalogue=catalogue, finder=finder, inventory=listed)
 
 
+def embedder_of(routing: Routing) -> str:
+    """What compares by meaning, as it is named in the settings; empty: nothing does, tools are found by words."""
+    if routing.embedder == "auto":
+        return "local" if _installed() else ""
+    return "" if routing.embedder == "off" else routing.embedder
+
+
 def _embedder(routing: Routing) -> Callable[[], Embedder | None] | None:
-    if routing.embedder == "off" or (routing.embedder == "auto" and not _installed()):
+    if not embedder_of(routing):
         return None
     if routing.embedder == "local" and not _installed():
         raise ConfigError(

@@ -28,6 +28,7 @@ from mutants_authorities import AUTHORITIES
 from mutants_breakers import BREAKERS
 from mutants_budgets import BUDGETS
 from mutants_constrained import CONSTRAINED_CALLS
+from mutants_finding import FINDING
 from mutants_gemini import GEMINI
 from mutants_hedge import HEDGE
 from mutants_kernel import KERNEL
@@ -71,6 +72,7 @@ CALM = (
     *AUTHORITIES,
     *BREAKERS,
     *BUDGETS,
+    *FINDING,
     *HEDGE,
     *NATIVE_SEARCH,
     *RETRY,

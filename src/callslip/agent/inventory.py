@@ -1,10 +1,13 @@
 """What a model can find, as a list of names in its system prompt (DEFR-01). Pure.
 
 It stays the same as long as the same tools are bound, whatever was found meanwhile: prompt caches go by prefixes.
+What tools call themselves and their categories is not always written by whoever runs them, and it stands in a prompt:
+each keeps to its line and to a length, so that none can begin a line of its own or take the room of the others.
 """
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Sequence
 
 from callslip.core.counting import SEARCH
@@ -15,6 +18,10 @@ _HEAD = (
     "They are:"
 )
 _OTHERS = "other"
+_LONGEST_CATEGORY = 60
+_LONGEST_NAME = 200
+"""Characters; providers take 64 at most, and what is cut can't be asked for by its name."""
+_NOT_SHOWN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 
 def inventory(specs: Iterable[ToolSpec], most_bytes: int) -> str:
@@ -24,7 +31,7 @@ def inventory(specs: Iterable[ToolSpec], most_bytes: int) -> str:
     """
     groups: dict[str, list[str]] = {}
     for spec in sorted(specs, key=lambda one: one.name):
-        groups.setdefault(_category(spec), []).append(spec.name)
+        groups.setdefault(_category(spec), []).append(_flat(spec.name, _LONGEST_NAME))
     if not groups or not most_bytes:
         return ""
     ordered = sorted(groups.items(), key=lambda group: (group[0] == _OTHERS, group[0]))
@@ -37,7 +44,15 @@ def inventory(specs: Iterable[ToolSpec], most_bytes: int) -> str:
 
 def _category(spec: ToolSpec) -> str:
     """As declared; else what stands before the dot in its name."""
-    return spec.category or spec.name.rpartition(".")[0] or _OTHERS
+    return _flat(spec.category, _LONGEST_CATEGORY) or _flat(spec.name.rpartition(".")[0], _LONGEST_CATEGORY) or _OTHERS
+
+
+def _flat(text: str, most: int) -> str:
+    """On one line, without what does not show as itself, and no longer than that."""
+    if not (text.isascii() and text.isprintable()):
+        text = "".join(" " if unicodedata.category(one) in _NOT_SHOWN else one for one in text[: 4 * most])
+    text = " ".join(text.split())
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
 
 
 def _fitted(groups: Sequence[tuple[str, list[str]]], room: int) -> list[str]:

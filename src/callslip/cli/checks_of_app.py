@@ -9,10 +9,12 @@ from typing import Any, NamedTuple
 from callslip.application import Runtime
 from callslip.cli.app import application, bare, server_of
 from callslip.cli.checks import Finding, bad, ok, warn
+from callslip.cli.checks_of_routing import FOUND, check_routing
 from callslip.cli.options import Given
 from callslip.cli.project import Project, find
 from callslip.cli.review import review
 from callslip.config import FILE, Config
+from callslip.core.routing import Routing
 from callslip.errors import CallslipError, ConfigError
 from callslip.gate.catalogue import Catalogue, Part, parts_of
 from callslip.models import KINDS, NAMES, RECORDED, keyless, split, unbuildable
@@ -33,6 +35,8 @@ class Application(NamedTuple):
     """The accepted one, …"""
     folder: Path | None = None
     """… and what its paths are relative to."""
+    finds: Routing | None = None
+    """How tools are found, where any have to be."""
 
 
 def check_application(given: Given, model: str | None = None) -> Application:
@@ -55,9 +59,16 @@ def check_application(given: Given, model: str | None = None) -> Application:
     found.append(ok("application", named or f"none: the workspace's tools, by {FILE}"))
     own = runtime.settings
     found += _models(project, own.model, model)
-    found += _tools(runtime, project)
+    tools = _tools(runtime, project)
+    found += tools
+    routing = own.routing if own.routing != Routing() else project.config.routing
+    of_routing = [] if any(one.level == "bad" for one in tools) else check_routing(own.executors, routing)
+    found += of_routing
+    finds = any(one.subject == FOUND for one in of_routing)
     state = project.state if given.state is not None or own.state is None else own.state
-    return Application(found, state, own.workspace or project.workspace, project.config, project.folder)
+    return Application(
+        found, state, own.workspace or project.workspace, project.config, project.folder, routing if finds else None
+    )
 
 
 def _accepted(given: Given, project: Project) -> list[Finding]:

@@ -136,7 +136,7 @@ class Conversation:
             case "model":
                 self._use(command.words)
             case "tools":
-                list_tools(self._given, self._runtime.catalogue)
+                list_tools(self._given, self._runtime.catalogue, self._runtime.settings.routing)
             case "waits":
                 self._left.clear()
                 if not await self._runtime.waits(self._session):

@@ -8,6 +8,7 @@ from callslip.cli import look
 from callslip.cli.checks_of_app import check_application
 from callslip.cli.checks_of_audit import check_audit
 from callslip.cli.checks_of_notices import check_notices
+from callslip.cli.checks_of_routing import check_index
 from callslip.cli.checks_of_state import check_state
 from callslip.cli.checks_of_system import check_system, check_workspace
 from callslip.cli.checks_of_trust import check_trust
@@ -22,7 +23,7 @@ from callslip.cli.safe_text import one_line
 @click.option("--model", metavar="NAME", help="Look whether this one could be asked, instead of the project's.")
 async def doctor(given: Given, model: str | None) -> int:
     """Check Python, SQLite, the project, its state folder, log and audit, who may answer, who is told, the model's
-    settings, and each tool's registration.
+    settings, each tool's registration, and how tools are found.
 
     Changes nothing and asks nothing of any network. Exit code 1 if something is wrong.
     """
@@ -30,7 +31,10 @@ async def doctor(given: Given, model: str | None) -> int:
     application = check_application(given, model)
     found += application.findings
     if application.state is not None:
-        found += await check_state(application.state, application.workspace)
+        of_state = await check_state(application.state, application.workspace)
+        found += of_state
+        if application.finds is not None and not any(one.level == "bad" for one in of_state[:1]):
+            found += check_index(application.state, application.finds)
     config = application.config
     anchor, folder = (config.audit.anchor, application.folder) if config is not None else ("", None)
     found += check_audit(application.state, anchor, folder)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import get_args
 
@@ -20,6 +20,7 @@ from callslip.cli.options import Given
 from callslip.cli.safe_text import one_line
 from callslip.cli.since import moment
 from callslip.core.payload import Payload
+from callslip.errors import UsageError
 from callslip.runtime import payloads
 from callslip.stats.routing.cases import Case, Kind, cases
 from callslip.stats.routing.reading import Reading
@@ -65,21 +66,24 @@ async def report(given: Given, sessions: tuple[str, ...], since: str | None, use
 @_SESSIONS
 @_SINCE
 @click.option(
-    "--out", required=True, type=click.Path(path_type=Path), metavar="FILE", help="The file to write, a case a line."
+    "--out", type=click.Path(path_type=Path), metavar="FILE", help="The file to write; without it, standard output."
 )
 @click.option("--all", "everything", is_flag=True, help="Write what was found at once, too.")
 @click.option("--force", is_flag=True, help="Write over a file that is there.")
 async def missed(
-    given: Given, sessions: tuple[str, ...], since: str | None, out: Path, everything: bool, force: bool
+    given: Given, sessions: tuple[str, ...], since: str | None, out: Path | None, everything: bool, force: bool
 ) -> int:
     """Write what was missed, as labelled data.
 
     Of each tool that was used without having been offered at once: the words, what was offered for them, and which
-    tools were right, as their use shows. Each line of the file is a JSON object. It holds what users and models said:
-    guard it like the state folder. Whoever writes it stands in the audit.
+    tools were right, as their use shows. Each line is a JSON object. It holds what users and models said: guard it like
+    the state folder. Whoever has it written stands in the audit.
     """
     moment_since = _moment(since)
-    fresh_file.check(out, force=force)
+    if out is not None:
+        fresh_file.check(out, force=force)
+    elif force:
+        raise UsageError("--force goes with --out. Nothing was written.")
     kept: list[Case] = []
     gone = 0
     async with runtime_for(given, "look") as runtime:
@@ -89,23 +93,49 @@ async def missed(
             kept += [case for case in taught.cases if everything or case.kind != "found"]
             gone += sum(everything or kind != "found" for kind in taught.gone)
         await _audited(runtime, (case.session for case in kept))
+    if out is None:
+        _print(given, kept, gone, reading.unread)
+        return 0
     fresh_file.write(out, (msgspec.json.encode(case).decode() for case in kept), force=force)
-    kinds = _kinds(kept)
     if given.as_json:
+        kinds = _kinds(kept)
         print_document({"file": str(out), "cases": len(kept), **kinds, "gone": gone, "unread": reading.unread})
         return 0
     routing_page.say_unread(reading.unread)
-    many = f"{len(kept):,} case{'' if len(kept) == 1 else 's'}"
-    which = ", ".join(f"{kind} {of:,}" for kind, of in kinds.items() if of)
-    look.say(f"{look.mark('ok')} {look.paint(many, bold=True)}{f' ({which})' if which else ''}, in {one_line(out)}")
-    if gone:
-        words = "of one more the words are" if gone == 1 else f"of {gone:,} more the words are"
-        look.say(f"  It lacks some: {words} erased, or can't be read.", dim=True)
+    look.say(f"{look.mark('ok')} {_counted(kept)}, in {one_line(out)}")
+    for words in _lacking(gone):
+        look.say(f"  {words}", dim=True)
     if kept:
         look.say("  The file holds what users and models said. Guard it like the state folder.", dim=True)
     elif not everything:
         look.say("  Nothing was missed. --all writes what was found, too.", dim=True)
     return 0
+
+
+def _print(given: Given, kept: Sequence[Case], gone: int, unread: Sequence[str]) -> None:
+    """The cases on standard output, and what is to be said of them beside it."""
+    for case in kept:
+        print_document(case, line=True)
+    routing_page.say_unread(unread)
+    if given.as_json:
+        return
+    look.aside(_counted(kept) + ("" if kept else ": nothing to write"))
+    for words in _lacking(gone):
+        look.aside(words)
+
+
+def _counted(kept: Sequence[Case]) -> str:
+    which = ", ".join(f"{kind} {of:,}" for kind, of in _kinds(kept).items() if of)
+    many = f"{len(kept):,} case{'' if len(kept) == 1 else 's'}"
+    return look.paint(many, bold=True) + (f" ({which})" if which else "")
+
+
+def _lacking(gone: int) -> list[str]:
+    """What the cases lack."""
+    if not gone:
+        return []
+    words = "of one more the words are" if gone == 1 else f"of {gone:,} more the words are"
+    return [f"It lacks some: {words} erased, or can't be read."]
 
 
 def _kinds(kept: Iterable[Case]) -> dict[str, int]:

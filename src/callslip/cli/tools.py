@@ -21,10 +21,12 @@ from callslip.cli.safe_text import one_line, visible_json
 from callslip.cli.tools_sent import tools_sent
 from callslip.core.advice import OFTEN, Faults, advice
 from callslip.core.counting import SEARCH
+from callslip.core.routing import Routing
 from callslip.core.shown import visible
 from callslip.core.tool import ToolSpec
 from callslip.errors import LogBroken, NotFound, UsageError
 from callslip.gate.catalogue import Catalogue, Entry
+from callslip.gate.room import never_shown, told
 from callslip.schema.lint import LintInput, LintWarning, lint
 
 _PAGE = 2_000
@@ -49,11 +51,11 @@ async def tools(given: Given, name: str | None, advice: bool, model: str | None)
     if model is not None:
         tools_sent(given, catalogue, model, name)
     elif name is not None:
-        _show(given, catalogue[name], catalogue)
+        _show(given, catalogue[name], catalogue, runtime.settings.routing)
     elif advice:
         _advise(given, catalogue, await _learned(runtime))
     else:
-        list_tools(given, catalogue)
+        list_tools(given, catalogue, runtime.settings.routing)
 
 
 def visibility(spec: ToolSpec, catalogue: Catalogue) -> str:
@@ -63,9 +65,10 @@ def visibility(spec: ToolSpec, catalogue: Catalogue) -> str:
     return "deferred" if spec.name in catalogue.deferred else "shown"
 
 
-def list_tools(given: Given, catalogue: Catalogue) -> None:
-    """Each bound tool on a line."""
+def list_tools(given: Given, catalogue: Catalogue, routing: Routing) -> None:
+    """Each bound tool on a line, and below them those that models can find and are never shown."""
     bound = [entry.executor for entry in catalogue.values()]
+    never = never_shown(catalogue, routing)
     if given.as_json:
         listed = [
             {
@@ -78,7 +81,7 @@ def list_tools(given: Given, catalogue: Catalogue) -> None:
             }
             for one in bound
         ]
-        print_document({"tools": listed})
+        print_document({"tools": listed, "never_shown": [{"name": one.name, "tokens": one.tokens} for one in never]})
         return
     if not bound:
         look.say("No tools are bound. Give them to Runtime(tools=[…]), or name a workspace in callslip.toml.")
@@ -95,9 +98,13 @@ def list_tools(given: Given, catalogue: Catalogue) -> None:
         for one in bound
     ]
     look.table(("tool", "risk", "recovery", "version", "model", "what it does"), rows)
+    if never:
+        look.say()
+    for tool in never:
+        look.hang(f"{look.mark('warn')} ", f"{one_line(tool.name)} {told(tool, routing)}.")
 
 
-def _show(given: Given, entry: Entry, catalogue: Catalogue) -> None:
+def _show(given: Given, entry: Entry, catalogue: Catalogue, routing: Routing) -> None:
     spec, view = entry.executor.spec, entry.view
     model = {"name": view.name, "description": view.description, "input_schema": view.input_schema}
     if given.as_json:
@@ -115,11 +122,15 @@ def _show(given: Given, entry: Entry, catalogue: Catalogue) -> None:
         "requires": ", ".join(spec.requires),
         "claims": ", ".join(spec.claims),
         "version seen": _compared(spec),
+        "shown": f"about {catalogue.found(spec.name).tokens:,} tokens of a request",
     }
     look.say(visible(spec.name), bold=True)
     for label, text in facts.items():
         if text:
             look.say(f"  {look.paint(look.pad(label, 14), dim=True)}{one_line(text)}")
+    for one in never_shown(catalogue, routing):
+        if one.name == spec.name:
+            look.hang(f"  {look.mark('warn')} ", f"It {told(one, routing)}.")
     _block("The model reads", visible(view.description or "(no description)", lines=True))
     _block("It fills in", _pretty(view.input_schema))
     if spec.output_schema is not None:
@@ -161,7 +172,15 @@ async def _learned(runtime: Runtime) -> list[LintWarning]:
 def _advise(given: Given, catalogue: Catalogue, learned: Sequence[LintWarning]) -> None:
     own = (entry for name, entry in catalogue.items() if name != SEARCH)
     views = [entry.view for entry in own if visibility(entry.executor.spec, catalogue) != "hidden"]
-    inputs = [LintInput(name=view.name, description=view.description, input_schema=view.input_schema) for view in views]
+    inputs = [
+        LintInput(
+            name=view.name,
+            description=view.description,
+            input_schema=view.input_schema,
+            deferred=view.name in catalogue.deferred,
+        )
+        for view in views
+    ]
     warnings: Sequence[LintWarning] = [*lint(inputs), *learned]
     if given.as_json:
         print_document({"warnings": [msgspec.structs.asdict(warning) for warning in warnings]})

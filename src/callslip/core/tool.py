@@ -70,8 +70,8 @@ class ToolSpec(msgspec.Struct, frozen=True, kw_only=True):
     secret_arguments: tuple[str, ...] = ()
     """Arguments in which ``secret://name`` is replaced by that secret as the tool is run."""
     normalise: dict[str, str | dict[str, str]] = {}
-    """How arguments are brought into form before they are judged: by name ``relative_date``, ``path``, or a mapping
-    from other words to values. An argument inside an object is ``stay.from``."""
+    """How arguments are brought into form before they are judged: by name ``relative_date``, ``path``, ``list``, or a
+    mapping from other words to values. An argument inside an object is ``stay.from``."""
     untrusted_fields: tuple[str, ...] = ("*",)
     """Fields of the result that a third party may have written."""
     sandbox: str = "none"

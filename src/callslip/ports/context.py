@@ -57,7 +57,7 @@ class Context:
         self.printed = ""
         """What its process wrote to its output streams, the end of it; for the log."""
         self.notes: tuple[str, ...] = ()
-        """What its process changed to give the result a JSON form."""
+        """For the log: what its process changed to give the result a JSON form, what a search did not find."""
         self._clock = clock
         self._on_progress = on_progress
         self._on_partial = on_partial

@@ -8,6 +8,14 @@ from typing import Protocol
 import msgspec
 
 
+class Unknown(msgspec.Struct, frozen=True, kw_only=True):
+    """A name that was asked for and that no tool has."""
+
+    name: str
+    near: tuple[str, ...] = ()
+    """Names that may have been meant, best first."""
+
+
 class Matches(msgspec.Struct, frozen=True, kw_only=True):
     """What was found for one query."""
 
@@ -18,6 +26,12 @@ class Matches(msgspec.Struct, frozen=True, kw_only=True):
     """Why nothing is offered, as a sentence; empty when something is."""
     nearest: tuple[str, ...] = ()
     """When nothing fits: names of what came nearest. They can be chosen by name."""
+    unknown: tuple[Unknown, ...] = ()
+    """Of a query that names tools: the names that no tool has."""
+    left_off: tuple[str, ...] = ()
+    """Of a query that names tools: those that are there, and more than one search gives."""
+    note: str = ""
+    """What else is to be known of it, as sentences."""
 
 
 class Findings(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,14 +10,18 @@ from typing import TypeVar
 
 import anyio.to_thread
 
+from callslip.core.routing import SELECT
 from callslip.core.tool import ToolSpec
 from callslip.ports.embedder import Embedder
 from callslip.ports.finder import Findings, Matches
+from callslip.routing.by_name import selects
 from callslip.routing.card import Card
 from callslip.routing.ranker import Answer, Ranker
 
 T = TypeVar("T")
 _BY_WORDS = "Tools were searched by their words alone."
+_LEFT_OFF = 20
+"""Names of one query that are said to be left off."""
 _log = logging.getLogger(__name__)
 
 
@@ -87,6 +91,9 @@ class ToolFinder:
                 tools=tuple(hit.id for hit in answer.hits if hit.id in kept),
                 nothing=answer.nothing,
                 nearest=tuple(hit.id for hit in answer.nearest),
+                unknown=answer.unknown,
+                left_off=_left_off(ranker, query, server, kept),
+                note=answer.note,
             )
             for query, answer in zip(queries, answers, strict=True)
         ]
@@ -115,6 +122,14 @@ class ToolFinder:
             self._ranker = Ranker(self._cards, embedder=embedder, path=self._path)
             self._tell(self._ranker.updated.trouble)
         return self._ranker
+
+
+def _left_off(ranker: Ranker, query: str, server: str, kept: Collection[str]) -> tuple[str, ...]:
+    """Tools that the query asks for by name, and that the others leave no place for."""
+    if not selects(query):
+        return ()
+    chosen = ranker.select(query.strip()[len(SELECT) :], server=server or None)
+    return tuple(hit.id for hit in chosen if hit.id not in kept)[:_LEFT_OFF]
 
 
 def _first(answers: Sequence[Answer], most: int) -> list[str]:

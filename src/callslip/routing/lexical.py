@@ -67,6 +67,8 @@ class LexicalIndex:
         """``path``: the file that keeps the index between processes; none: it is made anew each time."""
         self._path = path
         self._trouble = ""
+        self.unread = ""
+        """Why the file could not be used, if so."""
         self._ids: dict[int, str] = {}
         self._servers: dict[str, frozenset[int]] = {}
         self._names = Names(())
@@ -215,6 +217,7 @@ class LexicalIndex:
                 reason = f"it is of version {version}" if sound == "ok" else f"it is damaged: {sound}"
         except (sqlite3.Error, OSError) as error:
             reason = str(error)
+        self.unread = reason
         self._start_over(f"The copy of the index at {path} could not be used ({reason})")
 
     def _start_over(self, reason: str) -> None:

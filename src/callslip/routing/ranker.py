@@ -7,8 +7,11 @@ from pathlib import Path
 
 import msgspec
 
+from callslip.core.routing import SELECT
 from callslip.ports.embedder import Embedder
+from callslip.ports.finder import Unknown
 from callslip.routing import fit
+from callslip.routing.by_name import NO_NAMES, ByName, names_of, selects
 from callslip.routing.card import Card
 from callslip.routing.exact import Names
 from callslip.routing.fuse import fuse
@@ -23,8 +26,6 @@ _NEAREST = 50
 _ENOUGH = 50
 """Tools from which on nearness, which is relative to the average tool, tells enough to be asked for by the bar."""
 _MISSES = 3
-SELECT = "select:"
-"""A query that begins so names tools, separated by commas, and finds these only."""
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,6 +39,10 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """When nothing fits: what came nearest, up to three. They can be chosen by name."""
     trouble: str = ""
     """What did not work, and what was done instead: an embedder that failed."""
+    unknown: tuple[Unknown, ...] = ()
+    """Names that were asked for by ``select:`` and that no tool has."""
+    note: str = ""
+    """What else is to be known of it, as sentences."""
 
 
 class _Ranked(msgspec.Struct, frozen=True):
@@ -65,6 +70,7 @@ class Ranker:
         self._vectors = None if embedder is None else VectorIndex(embedder, beside)
         self._blind = ""
         self._names = Names(())
+        self._by_name = ByName((), self._names)
         self.updated = self.update(cards)
         """What the last update did."""
 
@@ -75,7 +81,9 @@ class Ranker:
         """Make these the tools; only what is new or changed is indexed. Its ``trouble`` says what did not work."""
         known = tuple(cards)
         done = self._lexical.update(known)
-        self._names = Names({card.id: card for card in known}.values())
+        there = {card.id: card for card in known}.values()
+        self._names = Names(there)
+        self._by_name = ByName(tuple(there), self._names)
         self._blind = ""
         trouble = [done.trouble]
         if self._vectors is not None:
@@ -96,28 +104,38 @@ class Ranker:
     ) -> Answer:
         """What fits the queries, one for each thing that is wanted, ``k`` tools in all; or that nothing does.
 
-        ``select:NAME[,NAME]`` finds exactly these. Each query that anything fits gets its turn: first the best tool of
-        each, then the second of each, and so on. Tools of ``without`` are left out, as if they weren't there: those
-        that the model sees already, for one.
+        ``select:NAME[,NAME]`` finds exactly these, and a server's name alone the server's tools. Each query that
+        anything fits gets its turn: first the best tool of each, then the second of each, and so on. Tools of
+        ``without`` are left out, as if they weren't there: those that the model sees already, for one.
         """
         found: list[list[Hit]] = []
         missed: list[list[Hit]] = []
         trouble = ""
+        unknown: tuple[Unknown, ...] = ()
+        notes: list[str] = []
         for query in queries:
-            if query.strip().casefold().startswith(SELECT):
-                chosen = [
-                    hit for hit in self.select(query.strip()[len(SELECT) :], server=server) if hit.id not in without
-                ]
+            if selects(query):
+                names = query.strip()[len(SELECT) :]
+                chosen = [hit for hit in self.select(names, server=server) if hit.id not in without]
                 (found if chosen else missed).append(chosen)
+                missing, note = self._by_name.unknown(names_of(names), server)
+                unknown += missing
+                notes.append(note)
+                continue
+            if of := self._of_server(query, server, without):
+                found.append(of)
+                notes.append(_server_said(query, len(of)))
                 continue
             ranked = self._ranked(query, server, without)
             trouble = trouble or ranked.trouble
             (found if self._fits(ranked) else missed).append(ranked.hits)
         hits = _in_turns(found)[: max(0, k)]
+        said = " ".join(filter(None, notes))
         if hits:
-            return Answer(hits=tuple(hits), trouble=trouble)
+            return Answer(hits=tuple(hits), trouble=trouble, unknown=unknown, note=said)
         nearest = tuple(_in_turns(missed)[:_MISSES])
-        return Answer(nothing=self._why(queries, nearest, server), nearest=nearest, trouble=trouble)
+        why = self._why(queries, nearest, server)
+        return Answer(nothing=why, nearest=nearest, trouble=trouble, unknown=unknown, note=said)
 
     def likely(self, text: str, k: int, *, without: Collection[str] = ()) -> list[Hit]:
         """The best ``k`` tools for what was said, unless it seems to be about none of them."""
@@ -134,11 +152,21 @@ class Ranker:
 
     def select(self, names: str, *, server: str | None = None) -> list[Hit]:
         """The tools that go by these names, separated by commas; what is unknown is left out."""
-        wanted = [name.strip() for name in names.split(",") if name.strip()]
         return [
             Hit(id=found, score=1.0, coverage=1.0, exact=True)
-            for found in dict.fromkeys(found for name in wanted for found in self._names.named([name], server))
+            for found in dict.fromkeys(found for name in names_of(names) for found in self._names.named([name], server))
         ]
+
+    def _of_server(self, query: str, server: str | None, without: Collection[str]) -> list[Hit]:
+        """The tools of the server that the query names and nothing else; those first that it fits best anyway."""
+        lists = []
+        for name, tools in self._by_name.servers(query).items():
+            if server is not None and name != server:
+                continue
+            ranked = {hit.id: hit for hit in self._ranked(query, name, without).hits}
+            rest = [Hit(id=tool, score=0.0, coverage=1.0) for tool in tools if tool not in ranked]
+            lists.append([*ranked.values(), *(hit for hit in rest if hit.id not in without)])
+        return _in_turns(lists)
 
     def _ranked(self, query: str, server: str | None, without: Collection[str] = ()) -> _Ranked:
         request = read(query)
@@ -167,7 +195,10 @@ class Ranker:
             return "There are no tools to search."
         if not any(read(query).words for query in queries):
             return "The query has no words to search by. Name what the tool should do, in a few words."
-        if any(query.strip().casefold().startswith(SELECT) for query in queries) and not nearest:
+        named = [names_of(query.strip()[len(SELECT) :]) for query in queries if selects(query)]
+        if named and not any(named) and not nearest:
+            return NO_NAMES
+        if named and not nearest:
             return f"No tool{of} has that name. Search for what it should do instead."
         if not nearest:
             return f"No tool{of} has any of the words. Nothing here does that, or it is called something else."
@@ -178,6 +209,12 @@ def _in_turns(lists: Sequence[Sequence[Hit]]) -> list[Hit]:
     longest = max((len(each) for each in lists), default=0)
     order = (each[at] for at in range(longest) for each in lists if at < len(each))
     return list({hit.id: hit for hit in reversed(list(order))}.values())[::-1]
+
+
+def _server_said(query: str, many: int) -> str:
+    """For whoever has named a server and nothing else."""
+    tools = f"{many:,} tool{'' if many == 1 else 's'}"
+    return f"{query.strip()!r} is a server with {tools}. Say what is needed, to find those that do it."
 
 
 def _failed(error: Exception) -> str:

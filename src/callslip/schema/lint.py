@@ -57,6 +57,8 @@ class LintInput(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     description: str
     input_schema: dict[str, Any]
+    deferred: bool = False
+    """It is found by search, and not shown with the others."""
 
 
 class LintWarning(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,12 +76,13 @@ def lint(tools: Sequence[LintInput]) -> tuple[LintWarning, ...]:
     """Warn on each tool in its order, then on pairs, then on the whole list. Names are taken to be unique."""
     warnings = [warning for tool in tools for warning in _tool_warnings(tool)]
     warnings.extend(_pair_warnings(tools))
-    if len(tools) > MOST_VISIBLE:
+    shown = sum(not tool.deferred for tool in tools)
+    if shown > MOST_VISIBLE:
         warnings.append(
             LintWarning(
                 code="too_many_tools",
                 tool="",
-                message=f"{len(tools)} tools are visible at once and models choose worse above {MOST_VISIBLE}: "
+                message=f"{shown} tools are visible at once and models choose worse above {MOST_VISIBLE}: "
                 "defer the rarely used ones",
             )
         )

@@ -24,6 +24,8 @@ COUNT: Final = r"(a|an|one|[1-9][0-9]{0,3}) (day|week)s?"
 AHEAD: Final = re.compile(rf"in {COUNT}|{COUNT} from (?:now|today)", re.ASCII)
 AGO: Final = re.compile(rf"{COUNT} ago", re.ASCII)
 NEXT: Final = re.compile(rf"next ({'|'.join(WEEKDAYS)})")
+LIST: Final = "list"
+_JSON: Final = frozenset('[{"')
 LONGEST: Final = 40
 """Characters of a text that may be a date in words."""
 
@@ -40,7 +42,7 @@ class Moment(msgspec.Struct, frozen=True, kw_only=True):
         return datetime.datetime.fromtimestamp(self.at / 1000, self.zone).date()
 
 
-Form = Callable[[str, Moment], str | None]
+Form = Callable[[str, Moment], str | list[str] | None]
 """Gives the text in its form, or None where it does not know it."""
 
 
@@ -50,6 +52,8 @@ class Normaliser(msgspec.Struct, frozen=True, kw_only=True):
     path: tuple[str, ...]
     """The names that lead to the argument; the items of an array have their array's."""
     form: Form
+    items: bool = True
+    """Whether the items of an array are brought into form; else they are in it by being in one."""
 
 
 def read_normalisers(declared: Mapping[str, str | Mapping[str, str]]) -> tuple[Normaliser, ...]:
@@ -59,7 +63,10 @@ def read_normalisers(declared: Mapping[str, str | Mapping[str, str]]) -> tuple[N
     Raises:
         ValueError: a form that does not exist, or a mapping that leads on from where it has led.
     """
-    return tuple(Normaliser(path=tuple(place.split(".")), form=_form(place, how)) for place, how in declared.items())
+    return tuple(
+        Normaliser(path=tuple(place.split(".")), form=_form(place, how), items=how != LIST)
+        for place, how in declared.items()
+    )
 
 
 def normalise(value: Any, declared: tuple[Normaliser, ...], moment: Moment) -> tuple[Any, tuple[Change, ...]]:
@@ -89,7 +96,7 @@ def zone(name: str) -> datetime.tzinfo:
 def _visit(
     value: Any, one: Normaliser, moment: Moment, place: tuple[str | int, ...], changes: list[Change], depth: int = 0
 ) -> Any:
-    if isinstance(value, list):
+    if isinstance(value, list) and (one.items or depth < len(one.path)):
         made = [_visit(item, one, moment, (*place, at), changes, depth) for at, item in enumerate(value)]
         return made if any(after is not item for after, item in zip(made, value, strict=True)) else value
     if depth < len(one.path):
@@ -167,4 +174,10 @@ def _path(text: str, moment: Moment) -> str | None:
     return root + "/".join(parts) or ("." if bare else None)
 
 
-FORMS: Final[dict[str, Form]] = {"relative_date": _date, "path": _path}
+def _list(text: str, moment: Moment) -> list[str] | None:
+    """An array of the one text. What begins like JSON may be an array that stands in a string: coercion reads it."""
+    bare = text.strip()
+    return None if not bare or bare[0] in _JSON else [text]
+
+
+FORMS: Final[dict[str, Form]] = {"relative_date": _date, "path": _path, LIST: _list}

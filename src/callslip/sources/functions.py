@@ -261,7 +261,8 @@ def tool(function: Callable[..., Any] | None = None, /, **declared: Any) -> Tool
     context)`` tells the job to end. ``poll_after`` and ``background_timeout`` are seconds from the start.
 
     ``normalise`` says which arguments are brought into form before they are judged: by ``relative_date`` ("tomorrow"
-    becomes a date in the session's time zone), ``path``, or a mapping from other words to values.
+    becomes a date in the session's time zone), ``path``, ``list`` (a text alone becomes a list of it), or a mapping
+    from other words to values.
 
     ``compensation`` names the tool that undoes a call, and ``compensate_with(arguments, result)`` gives its arguments;
     the same ones unless it is declared.

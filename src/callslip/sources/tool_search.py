@@ -12,18 +12,24 @@ from typing import Any
 from callslip.core.activation import Admission
 from callslip.core.counting import SEARCH
 from callslip.core.events.tool_dispatch import Evidence
+from callslip.core.near_names import NearNames
 from callslip.core.routing import SELECT
 from callslip.core.tool import Recovery, Risk, ToolSpec
 from callslip.errors import ToolDefinitionError
 from callslip.ports.context import Context
 from callslip.ports.executor import ProbeAnswer
-from callslip.ports.finder import Finder, Findings
+from callslip.ports.finder import Finder, Findings, Unknown
 
 MOST_QUERIES = 5
 _ECHO = 200
 """Characters of a query that its result repeats."""
 _NAMED = 20
 """Servers that are named where one was asked for that is none."""
+_NEAR = 3
+_LOOKED_AT = 2_000
+"""Servers that are looked through for one that is near: 20 ms."""
+_NOTED = 3
+"""Tools without room that are named in the log's note."""
 _DESCRIPTION = (
     "Finds tools that you have but are not shown yet, by what they do.\n"
     "Give one query for each thing you need, in a few words of your own, such as 'refund a payment'. Names come back, "
@@ -56,6 +62,7 @@ def spec(most_queries: int = MOST_QUERIES) -> ToolSpec:
             "required": ["queries"],
             "additionalProperties": False,
         },
+        normalise={"queries": "list"},
         risk=Risk.READ,
         recovery=Recovery.IDEMPOTENT,
         local_effect=True,
@@ -85,15 +92,24 @@ class ToolSearch:
         findings = await self._finder.search(arguments["queries"], self._most, server=server)
         wanted = dict.fromkeys(name for match in findings.matches for name in match.tools)
         admission = context.activate(_in_turns(findings, wanted))
+        context.notes = (*context.notes, *_notes(findings, admission))
         return _said(findings, admission, " ".join(filter(None, (note, findings.trouble))))
 
     def _server(self, named: str) -> tuple[str, str]:
-        """Where to search: everywhere, with a note, if there is no such server. Models fill in what may be left out."""
-        if not named or named in self._finder.servers:
+        """Where to search: everywhere, with a note, if there is no such server. Models fill in what may be left out,
+        and write what they fill in as they like.
+        """
+        servers = self._finder.servers
+        if not named or named in servers:
             return named, ""
-        known = ", ".join(self._finder.servers[:_NAMED])
+        same = [server for server in servers if server.casefold() == named.strip().casefold()]
+        if len(same) == 1:
+            return same[0], ""
+        near = same[:_NEAR] or NearNames(servers[:_LOOKED_AT]).near(named, _NEAR)
+        meant = f" Did you mean {' or '.join(near)}?" if near else ""
+        known = ", ".join(servers[:_NAMED]) + (", …" if len(servers) > _NAMED else "")
         there = f" The servers are: {known}." if known else ""
-        return "", f"There is no server {named[:_ECHO]!r}, so all tools were searched.{there}"
+        return "", f"There is no server {named[:_ECHO]!r}, so all tools were searched.{meant}{there}"
 
     async def probe(self, arguments: Mapping[str, Any], context: Context) -> ProbeAnswer:
         return ProbeAnswer(happened=None)
@@ -121,10 +137,40 @@ def _said(findings: Findings, admission: Admission, note: str) -> dict[str, Any]
             said["nothing_fits"] = match.nothing
         if match.nearest:
             said["nearest"] = list(match.nearest)
+        if match.unknown:
+            said["not_found"] = [_unknown(one) for one in match.unknown]
+        if match.left_off:
+            said["left_off"] = list(match.left_off)
+        if match.note:
+            said["note"] = match.note
         results.append(said)
     answer: dict[str, Any] = {"results": results, "callable_from_next_step": list(admission.visible)}
     if admission.refused:
         answer["not_shown"] = [{"tool": one.name, "why": one.why} for one in admission.refused]
+    if any(match.left_off for match in findings.matches):
+        note = f"A search gives only so many tools. Search again for what was left off. {note}".strip()
     if note:
         answer["note"] = note
     return answer
+
+
+def _notes(findings: Findings, admission: Admission) -> tuple[str, ...]:
+    """For whoever reads the log: what the search did not find, and what it could not show."""
+    notes = []
+    nothing, queries = sum(bool(match.nothing) for match in findings.matches), len(findings.matches)
+    if nothing:
+        notes.append("nothing fitted" if nothing == queries else f"nothing fitted {nothing} of {queries} queries")
+    unknown = sum(len(match.unknown) for match in findings.matches)
+    if unknown:
+        notes.append(f"{unknown} name{'' if unknown == 1 else 's'} that no tool has")
+    if admission.visible and not admission.activated:
+        notes.append("what was found was shown already")
+    if admission.refused:
+        names = [one.name for one in admission.refused]
+        more = f" and {len(names) - _NOTED} more" if len(names) > _NOTED else ""
+        notes.append(f"no room for {', '.join(names[:_NOTED])}{more}")
+    return tuple(notes)
+
+
+def _unknown(one: Unknown) -> dict[str, Any]:
+    return {"name": one.name, "near": list(one.near)} if one.near else {"name": one.name}

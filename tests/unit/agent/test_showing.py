@@ -10,6 +10,7 @@ from callslip.core.events.context_compacted import ContextCompacted
 from callslip.core.events.function_response import FunctionResponse
 from callslip.core.events.model_requested import ModelRequested, VisibleTool
 from callslip.core.events.session_forked import SessionForked
+from callslip.core.events.tool_dispatch import ToolDispatch
 from callslip.core.message import ToolResults
 from callslip.core.payload import inline
 from callslip.core.routing import Routing
@@ -167,6 +168,24 @@ class TestSearch:
         )  # fmt: skip
         assert len(world.shown(1)) == 3
         assert sum("not_shown" in said for said in world.results(1)) == 1
+
+    @pytest.mark.requirement("ARGS-02")
+    async def test_one_query_may_stand_without_its_list_and_that_is_on_record(self, world):
+        await world.run(
+            calling(
+                ("tool_search", {"queries": "select:pay.void"}),
+                ("tool_search", {"queries": '["select:mail.send"]'}),
+                ("tool_search", {"queries": "select:pay.viod"}),
+            ),
+            "Done.",
+        )
+        assert world.shown(1) == ["now", "tool_search", "pay.void", "mail.send"]
+        assert [event.changed for event in world.of(ToolDispatch)] == [
+            ('queries: "select:pay.void" → ["select:pay.void"]',),
+            ('queries: "[\\"select:mail.send\\"]" → ["select:mail.send"]',),
+            ('queries: "select:pay.viod" → ["select:pay.viod"]',),
+        ]
+        assert world.results(1)[2]["results"][0]["not_found"] == [{"name": "pay.viod", "near": ["pay.void"]}]
 
     async def test_of_one_server_only(self, world):
         await world.run(calling(search("select:mail.send,pay.void", server="pay")), "Done.")

@@ -58,7 +58,7 @@ TALKS = {
         ],
     ),
     "missed": (
-        "Write to \x1b[31mEve.",
+        "Write to \x1b[31m\u202eEve.",
         [calling(("mail.send", {})), calling(searching("select:mail.send")), calling(("mail.send", {})), "Done."],
     ),
     "none": ("Play chess.", [calling(searching("xylophone quodlibet")), "I can't."]),
@@ -171,7 +171,7 @@ async def shown(folder, many):
 
 @pytest.mark.parametrize("words", [
     ["report", "--session", "zzz"], ["report", "--since", "yesterday"], ["missed", "--out", "x", "--session", "zzz"],
-    ["missed", "--out", "x", "--since", "yesterday"], ["missed"], ["report", "--no-such"], ["nothing"],
+    ["missed", "--out", "x", "--since", "yesterday"], ["missed", "--force"], ["report", "--no-such"], ["nothing"],
 ])  # fmt: skip
 def test_what_cannot_be_meant_is_an_error_and_writes_nothing(state, words, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -190,7 +190,7 @@ def test_without_a_state_folder(tmp_path, monkeypatch):
 
 MISSED = [
     {
-        "text": "Write to \x1b[31mEve.", "gold": ["mail.send"], "offered": [], "session": "missed", "turn": 1,
+        "text": "Write to \x1b[31m\u202eEve.", "gold": ["mail.send"], "offered": [], "session": "missed", "turn": 1,
         "kind": "missed",
     },
     {
@@ -213,6 +213,22 @@ def test_missed_cases_are_written_for_their_owner_alone(state, tmp_path):
     assert "Guard it" in result.output
     assert sorted(reads(state)) == sorted([*before, "missed", "late"])
     assert os.listdir(tmp_path) == ["missed.jsonl"]
+
+
+@pytest.mark.parametrize("words", [[], ["--json"]])
+def test_without_a_file_the_cases_go_to_standard_output_and_the_rest_beside_it(state, words):
+    before = reads(state)
+    result = said("missed", "--state", state, *words)
+    assert result.exit_code == 0
+    assert sorted((json.loads(line) for line in result.stdout.splitlines()), key=lambda one: one["text"]) == MISSED
+    assert not {"\x1b", "\u202e"} & set(result.stdout), "nothing that would steer a terminal"
+    assert result.stderr == ("" if words else "2 cases (missed 1, late 1)\n")
+    assert sorted(reads(state)) == sorted([*before, "missed", "late"])
+
+
+def test_without_a_file_and_without_anything_missed(state):
+    result = said("missed", "--state", state, "--session", "right")
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "0 cases: nothing to write\n")
 
 
 def test_all_of_them_if_asked_for(state, tmp_path):

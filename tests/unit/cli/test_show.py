@@ -355,3 +355,23 @@ def test_the_same_while_it_runs(capsys):
     shown = " ".join(click.unstyle(capsys.readouterr().err).split())
     assert "asked by root: enough" in shown
     assert "turn 2, asked by root: wrong" in shown
+
+
+@pytest.mark.requirement("DEFR-05")
+def test_a_search_that_found_nothing_or_had_no_room_says_so(project):
+    project.write(
+        "found.py",
+        "import json\nfrom callslip import Runtime, tool\nfrom callslip.core.routing import Routing\n"
+        "from callslip.providers.scripted import Scripted, calling\n"
+        "def made(name, said):\n    def run() -> str: ...\n    run.__doc__ = said\n"
+        "    return tool(name=name, risk='read', deferred=True)(run)\n"
+        "TOOLS = [made('pay.refund', 'Refund a payment.'), made('mail.send', 'Send an e-mail.')]\n"
+        "def search(*queries):\n    return calling(('tool_search', {'queries': list(queries)}))\n"
+        "SCRIPT = [search('castle a rook'), search('select:pay.refund,mail.send,mail.sned'), 'Done.']\n"
+        "rt = Runtime(tools=TOOLS, model=Scripted(SCRIPT), routing=Routing(tools=1, preselect='off', embedder='off'))\n",
+    )
+    project("run", "hello", "--session", "s", "--app", "found.py:rt")
+    shown = project("show", "s", "--app", "found.py:rt").stdout
+    settled = [line for line in shown.splitlines() if "settled" in line and "tool_search" in line]
+    assert settled[0].endswith("nothing fitted")
+    assert settled[1].endswith("found pay.refund, 1 name that no tool has, no room for mail.send")

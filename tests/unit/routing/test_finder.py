@@ -113,6 +113,119 @@ class TestSearch:
         assert match.nothing == "There are no tools to search."
 
 
+def many(*servers):
+    """Ten tools of each server, beside others."""
+    specs = [
+        ToolSpec(name=f"{server}.{deed}", description=f"{deed} something, as one does.")
+        for server in servers
+        for deed in ("add", "book", "copy", "draw", "edit", "find", "give", "hold", "join", "keep")
+    ]
+    return [*CARDS, *(card_of(one, one.version) for one in specs)]
+
+
+@pytest.mark.requirement("DEFR-02", "DEFR-05")
+class TestByName:
+    async def one(self, finder, query, most=8, server=""):
+        (match,) = (await finder.search([query], most, server=server)).matches
+        return match
+
+    async def test_names_that_no_tool_has_are_said_with_what_is_near(self, finder):
+        match = await self.one(finder, "select:pay.refund, pay.viod,stripe.refund, xylophone")
+        assert match.tools == ("pay.refund",)
+        assert [(one.name, one.near) for one in match.unknown] == [
+            ("pay.viod", ("pay.void",)), ("stripe.refund", ("pay.refund",)), ("xylophone", ()),
+        ]  # fmt: skip
+        assert match.nothing == ""
+
+    async def test_where_none_is_known_nothing_fits_and_what_is_near_is_said_all_the_same(self, finder):
+        match = await self.one(finder, "SELECT: pay.viod ,pay.viod")
+        assert (match.tools, [one.near for one in match.unknown]) == ((), [("pay.void",)])
+        assert match.nothing == "No tool has that name. Search for what it should do instead."
+
+    async def test_names_that_are_there_are_not_said(self, finder):
+        match = await self.one(finder, "select:pay.refund,payVoid")
+        assert (match.tools, match.unknown, match.note) == (("pay.refund", "pay.void"), (), "")
+
+    async def test_a_tool_of_another_server_is_unknown_where_only_one_is_searched(self, finder):
+        match = await self.one(finder, "select:pay.void,mail.send", server="mail")
+        assert [(one.name, one.near) for one in match.unknown] == [("pay.void", ("pay.void",))]
+        assert match.note == "Only tools of the server 'mail' were looked for."
+
+    async def test_of_many_unknown_names_some_are_said_and_the_number_of_the_others(self, finder):
+        match = await self.one(finder, "select:" + ",".join(f"none{n}" + "x" * 500 for n in range(3_000)))
+        assert len(match.unknown) == 20
+        assert all(len(one.name) == 101 for one in match.unknown)
+        assert match.note == "2,980 more names were not found either."
+
+    @pytest.mark.parametrize("query", ["select:", "select: , ,,", " SELECT:\n"])
+    async def test_without_a_name_it_says_what_to_write(self, finder, query):
+        match = await self.one(finder, query)
+        assert match.nothing.startswith("No name stands behind 'select:'. Write the tools' names there")
+        assert match.unknown == ()
+
+    async def test_what_is_asked_for_and_has_no_place_is_said(self, finder):
+        found = await finder.search(["select:pay.void,pay.refund", "select:geo.weather"], 2)
+        assert [match.left_off for match in found.matches] == [("pay.refund",), ()]
+
+    async def test_what_a_query_in_words_finds_beyond_its_places_is_not_said(self):
+        finder = ToolFinder(many("stripe"))
+        match = await self.one(finder, "edit something, find something, give something", most=1)
+        assert (len(match.tools), match.left_off) == (1, ())
+        finder.close()
+
+    @pytest.mark.parametrize("query", ["stripe", " Stripe ", "STRIPE"])
+    async def test_a_servers_name_alone_finds_its_tools(self, query):
+        finder = ToolFinder(many("stripe", "crm"))
+        match = await self.one(finder, query)
+        assert len(match.tools) == 8
+        assert all(name.startswith("stripe.") for name in match.tools)
+        assert (
+            match.note == f"{query.strip()!r} is a server with 10 tools. Say what is needed, to find those that do it."
+        )
+        assert len((await self.one(finder, query, most=50)).tools) == 10, "all of them, and no others"
+        finder.close()
+
+    async def test_a_servers_name_is_one_in_any_spelling(self):
+        finder = ToolFinder(many("git-hub"))
+        assert len((await self.one(finder, "GitHub")).tools) == 8
+        finder.close()
+
+    @pytest.mark.parametrize("query", ["", "!!", "🙂"])
+    async def test_a_server_without_a_letter_to_its_name_is_not_what_an_empty_query_means(self, query):
+        finder = ToolFinder(many("🙂"))
+        match = await self.one(finder, query)
+        assert (match.tools, match.note) == ((), "")
+        finder.close()
+
+    async def test_two_servers_that_are_spelled_alike_take_turns(self):
+        finder = ToolFinder(many("stripe", "Stripe"))
+        tools = (await self.one(finder, "stripe", most=4)).tools
+        assert sorted(name[0] for name in tools) == ["S", "S", "s", "s"]
+        assert {name[0] for name in (await self.one(finder, "stripe", server="Stripe")).tools} == {"S"}
+        finder.close()
+
+    async def test_a_tool_of_that_name_comes_first(self):
+        own = ToolSpec(name="stripe", description="Take a card.")
+        finder = ToolFinder([*many("stripe"), card_of(own, own.version)])
+        match = await self.one(finder, "stripe", most=3)
+        assert (match.tools[0], match.note) == ("stripe", "")
+        finder.close()
+
+    async def test_more_words_than_the_name_are_a_request_like_any_other(self):
+        finder = ToolFinder(many("stripe", "crm"))
+        assert (await self.one(finder, "stripe please")).note == ""
+        match = await self.one(finder, "edit something with stripe")
+        assert (match.tools[0], match.note) == ("stripe.edit", "")
+        finder.close()
+
+    async def test_a_server_that_is_not_searched_is_no_server(self):
+        finder = ToolFinder(many("stripe", "crm"))
+        match = await self.one(finder, "stripe", server="crm")
+        assert not any(name.startswith("stripe.") for name in match.tools)
+        assert match.note == ""
+        finder.close()
+
+
 class TestTrouble:
     async def test_a_damaged_index_is_made_anew_and_said_once_to_the_operator(self, tmp_path, caplog):
         path = tmp_path / "tools.db"

@@ -1,5 +1,6 @@
 """Advice on definitions that lead models astray, and silence on good ones."""
 
+import msgspec
 import pytest
 
 from callslip.schema.lint import LintInput, lint
@@ -102,6 +103,8 @@ def test_more_than_twenty_tools_are_too_many():
     assert "too_many_tools" not in codes(*tools[:20])
     (warning,) = [one for one in lint(tools) if one.code == "too_many_tools"]
     assert (warning.tool, "21" in warning.message) == ("", True)
+    found = [msgspec.structs.replace(one, deferred=True) for one in tools[20:]]
+    assert "too_many_tools" not in codes(*tools[:20], *found), "what has to be found is not visible"
 
 
 def test_odd_schemas_do_no_harm():

@@ -90,6 +90,25 @@ def test_paths(path, made):
     assert formed(path, "path") == made
 
 
+@pytest.mark.parametrize("text", ["refund a payment", "a, b", " a ", "1", "- a\n- b", "a [b]"])
+def test_a_text_alone_is_a_list_of_it(text):
+    assert formed(text, "list") == [text]
+
+
+@pytest.mark.parametrize(
+    "value", ["", " ", '["a", "b"]', " [a", '{"a": 1}', '"a", "b"', ["a"], [], [["a"]], 5, None, {"a": "b"}]
+)
+def test_what_may_be_a_list_already_is_left(value):
+    assert formed(value, "list") == value
+
+
+def test_a_list_within_the_items_of_another():
+    declared = read_normalisers({"stays.days": "list"})
+    made, changes = normalise({"stays": [{"days": "today"}, {"days": ["today"]}]}, declared, moment())
+    assert made == {"stays": [{"days": ["today"]}, {"days": ["today"]}]}
+    assert [change.path for change in changes] == [("stays", 0, "days")]
+
+
 def test_places_inside_objects_and_arrays():
     declared = read_normalisers({"stay.from": "relative_date", "tags": {"x": "y"}})
     value = {"stay": {"from": "today", "to": "today"}, "tags": ["x", "z", ["x"]], "from": "today"}

@@ -2,9 +2,9 @@
 
 import pytest
 
-from callslip.core.activation import Admission, Refused
+from callslip.core.activation import Admission, Found, Refused
 from callslip.core.tool import Risk
-from callslip.ports.finder import Findings, Matches
+from callslip.ports.finder import Findings, Matches, Unknown
 from callslip.schema.validate import compile_schema
 from callslip.sources.tool_search import ToolSearch, spec
 
@@ -24,14 +24,18 @@ class Finder:
 
 
 class Context:
-    def __init__(self, refused=()):
+    def __init__(self, refused=(), shown=()):
         self.wanted = []
+        self.notes = ()
+        self.shown = shown
         self.refused = refused
 
     def activate(self, tools):
         self.wanted = list(tools)
         left = tuple(name for name in tools if name not in self.refused)
-        return Admission(visible=left, refused=tuple(Refused(name, "no room") for name in self.refused))
+        taken = tuple(Found(name, "1", 1) for name in left if name not in self.shown)
+        refused = tuple(Refused(name, "no room") for name in self.refused)
+        return Admission(visible=left, activated=taken, refused=refused)
 
 
 async def found(finder, context=None, **arguments):
@@ -88,6 +92,77 @@ async def test_a_server_that_is_none_means_everywhere_with_a_note():
     assert finder.asked == [(["x"], 8, "")]
     assert said["note"] == "There is no server 'mail', so all tools were searched. The servers are: crm, pay."
     assert said["callable_from_next_step"] == ["a"]
+
+
+@pytest.mark.parametrize("server", ["CRM", "Crm", " crm "])
+async def test_a_server_in_another_case_is_that_server(server):
+    finder = Finder(Matches(query="x", tools=("a",)))
+    said = await found(finder, server=server)
+    assert finder.asked == [(["x"], 8, "crm")]
+    assert "note" not in said
+
+
+async def test_the_exact_spelling_of_a_server_comes_first_and_another_one_is_not_guessed():
+    finder = Finder(Matches(query="x"))
+    finder.servers = ("CRM", "crm")
+    await found(finder, server="crm")
+    said = await found(finder, server="Crm")
+    assert [server for _, _, server in finder.asked] == ["crm", ""]
+    assert "Did you mean CRM or crm?" in said["note"]
+
+
+async def test_a_server_that_is_nearly_one_is_named():
+    said = await found(Finder(), server="crn")
+    assert said["note"] == (
+        "There is no server 'crn', so all tools were searched. Did you mean crm? The servers are: crm, pay."
+    )
+
+
+async def test_of_many_servers_some_are_named_and_it_says_that_there_are_more():
+    finder = Finder()
+    finder.servers = tuple(f"number{n:03}" for n in range(500))
+    said = await found(finder, server="xyz")
+    assert said["note"].endswith("number019, ….")
+
+
+async def test_names_that_were_not_found_and_what_was_left_off_are_said():
+    match = Matches(
+        query="select:a,b,c", tools=("a",), unknown=(Unknown(name="b", near=("d",)), Unknown(name="e")),
+        left_off=("c",), note="Only so many.",
+    )  # fmt: skip
+    said = await found(Finder(match))
+    assert said["results"] == [
+        {
+            "query": "select:a,b,c",
+            "tools": ["a"],
+            "not_found": [{"name": "b", "near": ["d"]}, {"name": "e"}],
+            "left_off": ["c"],
+            "note": "Only so many.",
+        }
+    ]
+    assert said["note"] == "A search gives only so many tools. Search again for what was left off."
+
+
+NOTHING = Matches(query="x", nothing="No tool does that.")
+
+
+@pytest.mark.requirement("DEFR-05")
+@pytest.mark.parametrize(
+    ("matches", "context", "notes"),
+    [
+        ([Matches(query="x", tools=("a",))], {}, ()),
+        ([NOTHING], {}, ("nothing fitted",)),
+        ([Matches(query="x", tools=("a",)), NOTHING], {}, ("nothing fitted 1 of 2 queries",)),
+        ([Matches(query="x", tools=("a", "b"))], {"refused": ("b",)}, ("no room for b",)),
+        ([Matches(query="x", tools=tuple("abcde"))], {"refused": tuple("abcde")}, ("no room for a, b, c and 2 more",)),
+        ([Matches(query="x", tools=("a",), unknown=(Unknown(name="b"),))], {}, ("1 name that no tool has",)),
+        ([Matches(query="x", tools=("a",))], {"shown": ("a",)}, ("what was found was shown already",)),
+    ],
+)
+async def test_what_it_lacks_is_noted_for_the_log(matches, context, notes):
+    made = Context(**context)
+    await found(Finder(*matches), made)
+    assert made.notes == notes
 
 
 def test_it_only_reads():

@@ -41,7 +41,7 @@ class FunctionResponse(
     resolved: int | None = None
     duration_ms: int | None = None
     notes: tuple[str, ...] = ()
-    """What was changed to give the result a JSON form, and how it departs from its schema."""
+    """What was changed to give the result a JSON form, and how it departs from its schema; what a search lacks."""
     internal: str = ""
     """The full error, for the log only."""
     layer: str = ""
