@@ -108,6 +108,9 @@ def _best(sums: Iterable[tuple[int, float]], top: float, most: int, among: Conta
         top = max((value for _, value in sums), default=0.0)
     bar = _FAR * top
     near = [(-value, tool) for tool, value in sums if value > bar]
+    if len(near) > most:  # to sort numbers, and then few pairs, takes half as long as to sort all pairs
+        last = sorted([value for value, _ in near])[most - 1]
+        near = [each for each in near if each[0] <= last]
     return [tool for _, tool in sorted(near)[:most]]
 
 
