@@ -24,7 +24,7 @@ from callslip.core.principal import Role
 from callslip.core.routing import Routing
 from callslip.core.state import SessionState
 from callslip.core.wait import Wait, WaitKind
-from callslip.errors import Busy, LedgerError, UsageError
+from callslip.errors import UsageError
 from callslip.gate.catalogue import Catalogue
 from callslip.models import build_model
 from callslip.outside import Outside
@@ -35,20 +35,18 @@ from callslip.ports.model import Model, Proposal
 from callslip.ports.policy import Policy
 from callslip.ports.trust import Identity
 from callslip.providers.options import Options
-from callslip.runtime import trail
 from callslip.runtime.batch import settle_step
 from callslip.runtime.drive import Drive
-from callslip.runtime.execute import IN_CALL
 from callslip.runtime.live import Observer, Watch, ignore
 from callslip.runtime.parts import Limits, Parts
 from callslip.sessions import checkpoint
 from callslip.sessions.acquire import acquire
+from callslip.sessions.holding import Holding
 from callslip.telemetry.settings import Telemetry
 
 if TYPE_CHECKING:
     from callslip.notify.notifier import Notifier
 
-_LOOK = 0.02
 _TOLD_EVERY = 50
 """Steps that are dispatched before the audit is told."""
 
@@ -67,23 +65,6 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     """What was used up, if that ended it: ``turn.tokens``, ``session.money``, ``turn.steps``, ``loop`` and so on."""
     spent: tuple[Use, ...] = ()
     """What was used by then, in the turn and in the session, and of how much."""
-
-
-class _Held:
-    """A session that dispatches of this process share. ``broken``: a write failed, so it must be taken anew."""
-
-    def __init__(self, drive: Drive) -> None:
-        self.drive = drive
-        self.users = 0
-        self.broken = False
-
-
-def _outside(session: str) -> None:
-    if session in IN_CALL.get():
-        raise UsageError(
-            f"A tool can't drive session {session!r} from within a call of it: it would wait for itself. "
-            "Nothing was executed. Return, and let the loop go on; or use another session."
-        )
 
 
 class Runtime(Outside):
@@ -160,9 +141,7 @@ class Runtime(Outside):
             telemetry=telemetry or Telemetry(),
             clock=clock,
         )
-        self._active: set[str] = set()
-        self._driven: dict[str, Drive] = {}
-        self._held: dict[str, _Held] = {}
+        self._sessions = Holding(self._take)
         self._former: list[Model] = []
         """Models that were asked before this one; a drive may still ask them."""
         self._parts: Parts | None = None
@@ -235,12 +214,12 @@ class Runtime(Outside):
 
         The turn stays open: :meth:`resume` goes on with it, here or elsewhere. ``leave``: any worker does.
         """
-        if session in self._driven:
-            self._driven[session].pause(leave=leave)
+        if session in self._sessions.driven:
+            self._sessions.driven[session].pause(leave=leave)
 
     def is_active(self, session: str) -> bool:
         """Whether this runtime drives or holds the session at this moment."""
-        return session in self._active
+        return session in self._sessions.active
 
     def run_sync(self, text: str, *, session: str) -> Run:
         """:meth:`run` for code without an event loop; opens and closes the runtime around it."""
@@ -308,40 +287,15 @@ class Runtime(Outside):
         """
         if not calls:
             return Batch(session=session, step=step, results=(), waits=(), texts=())
-        _outside(session)
-        held = await self._hold(session)
-        held.users += 1
-        try:
-            return await self._dispatch(held.drive, calls, step, visible)
-        except LedgerError:
-            # What was not written is not known here either: once nobody uses this hold any more, the next dispatch
-            # takes the session over from its log.
-            held.broken = True
-            raise
-        finally:
-            held.users -= 1
-            if held.broken and not held.users:
-                self._held.pop(session, None)
-                try:
-                    await trail.over(held.drive)
-                finally:
-                    self._active.discard(session)
-
-    async def _dispatch(
-        self,
-        drive: Drive,
-        calls: Sequence[Proposal | Mapping[str, Any]],
-        step: str,
-        visible: Iterable[str] | None,
-    ) -> Batch:
-        async with drive.recording:
-            await record_step(drive, calls, step=step, visible=visible)
-        await settle_step(drive)
-        await checkpoint.keep_up(self.parts, drive.state)
-        self._untold += 1
-        if self._untold >= _TOLD_EVERY:
-            await self._tell_audit()
-        return await collect(self.parts, drive.state, step)
+        async with self._sessions.using(session) as drive:
+            async with drive.recording:
+                await record_step(drive, calls, step=step, visible=visible)
+            await settle_step(drive)
+            await checkpoint.keep_up(self.parts, drive.state)
+            self._untold += 1
+            if self._untold >= _TOLD_EVERY:
+                await self._tell_audit()
+            return await collect(self.parts, drive.state, step)
 
     async def _tell_audit(self) -> None:
         """Let the audit follow the log. It is behind by what is told in the next turn; a crash loses nothing of it."""
@@ -355,14 +309,8 @@ class Runtime(Outside):
         Raises:
             Busy: a dispatch of it is under way.
         """
-        held = self._held.get(session)
-        if held is None:
-            return
-        if held.users:
-            raise Busy(f"A dispatch of session {session!r} is under way in this process. Nothing was written.")
-        del self._held[session]
-        await self._end_idle(held.drive)
-        await self._tell_audit()
+        if await self._sessions.release(session):
+            await self._tell_audit()
 
     # Undoing
 
@@ -402,13 +350,9 @@ class Runtime(Outside):
         """End what this runtime holds and close its files. Safe to call twice."""
         if self._parts is None:
             return
-        for drive in [*self._driven.values(), *(held.drive for held in self._held.values() if held.users)]:
-            drive.pause()  # what is in the world settles, nothing new begins
-        while self._driven or any(held.users for held in self._held.values()):  # noqa: ASYNC110 - each of them ends in its own way
-            await asyncio.sleep(_LOOK)
-        for session in list(self._held):
-            with contextlib.suppress(Exception):  # closing must go on; an unreleased session is taken over later
-                await self.release(session)
+        if await self._sessions.settled():
+            with contextlib.suppress(Exception):  # closing must go on; the audit follows the log another time
+                await self._tell_audit()
         parts, self._parts = self._parts, None
         for wired in ("_outsider", "answers", "approvals"):
             self.__dict__.pop(wired, None)
@@ -442,50 +386,16 @@ class Runtime(Outside):
 
     @contextlib.asynccontextmanager
     async def _driving(self, session: str, *, create: bool) -> AsyncIterator[Drive]:
-        _outside(session)
-        await self.release(session)
-        drive = await self._acquire(session, create=create)
-        self._driven[session] = drive
-        try:
+        async with self._sessions.driving(session, create=create) as drive:
             yield drive
-        finally:
-            try:
-                await trail.over(drive)
-            finally:
-                self._active.discard(session)
-                del self._driven[session]
         await self._tell_audit()
 
-    async def _hold(self, session: str) -> _Held:
-        held = self._held.get(session)
-        if held is None:
-            held = self._held[session] = _Held(await self._acquire(session, create=True))
-        elif held.broken:
-            raise Busy(f"Session {session!r} could not be written to, and a dispatch of it still ends. Try again.")
-        else:
-            await held.drive.refresh()
-        return held
-
-    async def _acquire(self, session: str, *, create: bool) -> Drive:
-        others = frozenset(self._active)
-        self._active.add(session)  # before the first await: two tasks of this process must not both take it
-        try:
-            return await acquire(
-                self.parts,
-                session,
-                active=others,
-                requester=self.identity(),
-                workspace=build.workspace_identity(self.settings.workspace),
-                create=create,
-            )
-        except BaseException:
-            if session not in others:
-                self._active.discard(session)
-            raise
-
-    async def _end_idle(self, drive: Drive) -> None:
-        try:
-            await trail.over(drive)
-        finally:
-            self._active.discard(drive.session)
-        await drive.end_idle()
+    async def _take(self, session: str, others: frozenset[str], create: bool) -> Drive:
+        return await acquire(
+            self.parts,
+            session,
+            active=others,
+            requester=self.identity(),
+            workspace=build.workspace_identity(self.settings.workspace),
+            create=create,
+        )

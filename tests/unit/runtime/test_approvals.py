@@ -186,7 +186,7 @@ class TestAskedAgainWhenSomethingChanged:
         async with Runtime(tools=[send], policy=rules, clock=FakeClock(auto=60)) as sender:
             call = {"name": "send", "arguments": {"to": "anna"}}
             await sender.approve(await asked(sender, call))
-            held = sender._held["s"].drive
+            held = sender._sessions.held["s"].drive
 
             async def revoked(*_):
                 rules.decision = "deny"
@@ -657,7 +657,7 @@ class TestWhoMayDecide:
 
     async def test_a_trust_file_put_back_to_before_the_keys_does_not_let_anybody_in(self, runtime, people, bank, clock):
         wait = await asked(runtime)
-        kept, parts = runtime.parts.trust, runtime._held["s"].drive.parts
+        kept, parts = runtime.parts.trust, runtime._sessions.held["s"].drive.parts
         parts.trust = type(kept)(clock=clock)  # as if the file had been removed
         (question,) = await events(runtime, ApprovalRequested)
         await forge(runtime, _approval(question), WaitClosed(wait_id=wait, how="approved", actor="x"))

@@ -82,7 +82,7 @@ async def test_an_idempotent_call_whose_t2_failed_goes_on_at_once_in_the_same_pr
 @pytest.mark.requirement("LEDG-06")
 async def test_nothing_is_written_that_could_not_be_read_back(runtime):
     await runtime.dispatch([call("pay", cents=1)], session="s", step="1")
-    drive = runtime._held["s"].drive
+    drive = runtime._sessions.held["s"].drive
     (t1,) = await records(runtime, ToolDispatch)
     before = (await runtime.parts.ledger.heads("s"))[0].seq
     with pytest.raises(LogBroken):

@@ -248,7 +248,7 @@ async def test_a_failed_write_under_one_dispatch_does_not_hand_the_session_over_
     async with Runtime(tools=[slow.tool]) as runtime:
         first = asyncio.create_task(runtime.dispatch([call("pay")], session="s", step="1"))
         await slow.begun.wait()
-        drive = runtime._held["s"].drive
+        drive = runtime._sessions.held["s"].drive
         refresh, drive.refresh = drive.refresh, None
 
         async def broken():

@@ -90,8 +90,8 @@ def die():
     """End a process as ``kill -9`` does: its lock becomes free, and nothing is written any more."""
 
     def kill(runtime) -> None:
-        runtime._held.clear()
-        runtime._active.clear()
+        runtime._sessions.held.clear()
+        runtime._sessions.active.clear()
         runtime.parts.owners.close()
 
     return kill

@@ -57,7 +57,7 @@ async def test_it_is_copied_from_t1_and_never_made_again(tmp_path, recovery):
     first.parts.ledger.append = dies
     with pytest.raises(asyncio.CancelledError):
         await first.dispatch(STEP, session="s", step="1")
-    first._held.clear()
+    first._sessions.held.clear()
     await first.aclose()
     service.failing = False
     async with Runtime(tools=service.tools(recovery), state=tmp_path / "s") as second:
