@@ -18,13 +18,12 @@ from callslip.agent.loop import Ended, Plan, drive_session
 from callslip.agent.revert import Reverted, revert
 from callslip.bound import bind
 from callslip.core.breaker import BreakerRules
-from callslip.core.budget import Budgets, Use, uses
+from callslip.core.budget import Budgets, Use
 from callslip.core.events.revert_started import RevertStarted
 from callslip.core.principal import Role
 from callslip.core.routing import Routing
-from callslip.core.state import SessionState
-from callslip.core.wait import Wait, WaitKind
-from callslip.errors import UsageError
+from callslip.core.wait import Wait
+from callslip.errors import LedgerError, UsageError
 from callslip.gate.catalogue import Catalogue
 from callslip.models import build_model
 from callslip.outside import Outside
@@ -246,21 +245,8 @@ class Runtime(Outside):
             reason=ended.reason,
             waits=tuple(waits),
             limit=ended.limit,
-            spent=self._spent(drive.state),
+            spent=self._used(drive.state),
         )
-
-    async def spent(self, session: str) -> tuple[Use, ...]:
-        """What the session has used so far, in its latest turn and in all, and of how much; nothing if there is none.
-
-        Raises:
-            LogBroken: its log can't be trusted.
-        """
-        return self._spent(await self.state(session))
-
-    def _spent(self, state: SessionState) -> tuple[Use, ...]:
-        waiting = sum(wait.kind is WaitKind.APPROVAL for wait in state.waits.values())
-        budgets = self.settings.budgets
-        return tuple(uses(state.counts, budgets, self.parts.clock.now(), waiting=waiting))
 
     # Dispatching for somebody else's loop
 
@@ -287,15 +273,30 @@ class Runtime(Outside):
         """
         if not calls:
             return Batch(session=session, step=step, results=(), waits=(), texts=())
-        async with self._sessions.using(session) as drive:
-            async with drive.recording:
-                await record_step(drive, calls, step=step, visible=visible)
-            await settle_step(drive)
-            await checkpoint.keep_up(self.parts, drive.state)
-            self._untold += 1
-            if self._untold >= _TOLD_EVERY:
-                await self._tell_audit()
-            return await collect(self.parts, drive.state, step)
+        held = await self._sessions.hold(session)
+        try:
+            return await self._dispatch(held.drive, calls, step, visible)
+        except LedgerError:
+            held.broken = True
+            raise
+        finally:
+            await self._sessions.leave(held)
+
+    async def _dispatch(
+        self,
+        drive: Drive,
+        calls: Sequence[Proposal | Mapping[str, Any]],
+        step: str,
+        visible: Iterable[str] | None,
+    ) -> Batch:
+        async with drive.recording:
+            await record_step(drive, calls, step=step, visible=visible)
+        await settle_step(drive)
+        await checkpoint.keep_up(self.parts, drive.state)
+        self._untold += 1
+        if self._untold >= _TOLD_EVERY:
+            await self._tell_audit()
+        return await collect(self.parts, drive.state, step)
 
     async def _tell_audit(self) -> None:
         """Let the audit follow the log. It is behind by what is told in the next turn; a crash loses nothing of it."""

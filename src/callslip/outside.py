@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from callslip import build
 from callslip.agent.revert import check
+from callslip.core.budget import Use, uses
 from callslip.core.events.call_resolved import Verdict
 from callslip.core.grant import Grant
 from callslip.core.result import Effect
@@ -206,6 +207,18 @@ class Outside:
     async def state(self, session: str) -> SessionState:
         """What is known of a session."""
         return await checkpoint.load_state(self.parts, session)
+
+    async def spent(self, session: str) -> tuple[Use, ...]:
+        """What the session has used so far, in its latest turn and in all, and of how much; nothing if there is none.
+
+        Raises:
+            LogBroken: its log can't be trusted.
+        """
+        return self._used(await self.state(session))
+
+    def _used(self, state: SessionState) -> tuple[Use, ...]:
+        waiting = sum(wait.kind is WaitKind.APPROVAL for wait in state.waits.values())
+        return tuple(uses(state.counts, self.settings.budgets, self.parts.clock.now(), waiting=waiting))
 
     async def revert_plan(self, session: str, *, turn: int | None = None) -> list[Undo]:
         """What a revert would do: the calls of a turn (the last one) that took effect, the latest first.

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 
-from callslip.errors import Busy, LedgerError, UsageError
+from callslip.errors import Busy, UsageError
 from callslip.runtime import trail
 from callslip.runtime.drive import Drive
 from callslip.runtime.execute import IN_CALL
@@ -18,7 +18,10 @@ Take = Callable[[str, frozenset[str], bool], Awaitable[Drive]]
 
 
 class Held:
-    """A session that dispatches share. ``broken``: a write failed, so it must be taken anew."""
+    """A session that dispatches share.
+
+    ``broken``: a write failed. What was not written is not known here either, so it must be taken anew from its log.
+    """
 
     def __init__(self, drive: Drive) -> None:
         self.drive = drive
@@ -56,31 +59,34 @@ class Holding:
                 self.active.discard(session)
                 del self.driven[session]
 
-    @contextlib.asynccontextmanager
-    async def using(self, session: str) -> AsyncIterator[Drive]:
+    async def hold(self, session: str) -> Held:
         """The session, for one dispatch of several; made if it isn't there, and held on to afterwards.
+        :meth:`leave` follows, whatever becomes of the dispatch.
 
         Raises:
             Busy, UsageError: as of :meth:`driving`.
         """
         _outside(session)
-        held = await self._hold(session)
+        held = self.held.get(session)
+        if held is None:
+            held = self.held[session] = Held(await self._acquire(session, create=True))
+        elif held.broken:
+            raise Busy(f"Session {session!r} could not be written to, and a dispatch of it still ends. Try again.")
+        else:
+            await held.drive.refresh()
         held.users += 1
-        try:
-            yield held.drive
-        except LedgerError:
-            # What was not written is not known here either: once nobody uses this hold any more, the next dispatch
-            # takes the session over from its log.
-            held.broken = True
-            raise
-        finally:
-            held.users -= 1
-            if held.broken and not held.users:
-                self.held.pop(session, None)
-                try:
-                    await trail.over(held.drive)
-                finally:
-                    self.active.discard(session)
+        return held
+
+    async def leave(self, held: Held) -> None:
+        """A dispatch is over. One that is broken is let go of by the last: the next takes it over from its log."""
+        held.users -= 1
+        if held.broken and not held.users:
+            session = held.drive.session
+            self.held.pop(session, None)
+            try:
+                await trail.over(held.drive)
+            finally:
+                self.active.discard(session)
 
     async def release(self, session: str) -> bool:
         """Let go of a session that dispatches hold. Whether there was one.
@@ -112,16 +118,6 @@ class Holding:
             with contextlib.suppress(Exception):  # closing must go on; an unreleased session is taken over later
                 await self.release(session)
         return bool(held)
-
-    async def _hold(self, session: str) -> Held:
-        held = self.held.get(session)
-        if held is None:
-            held = self.held[session] = Held(await self._acquire(session, create=True))
-        elif held.broken:
-            raise Busy(f"Session {session!r} could not be written to, and a dispatch of it still ends. Try again.")
-        else:
-            await held.drive.refresh()
-        return held
 
     async def _acquire(self, session: str, *, create: bool) -> Drive:
         others = frozenset(self.active)
