@@ -202,7 +202,8 @@ class Ranker:
             return f"No tool{of} has that name. Search for what it should do instead."
         if not nearest:
             return f"No tool{of} has any of the words. Nothing here does that, or it is called something else."
-        return f"No tool{of} fits well enough to be offered. The nearest may still be chosen by name."
+        select = f"{SELECT}{nearest[0].id}"
+        return f"No tool{of} fits well enough to be offered. If one of the nearest does, query '{select}'."
 
 
 def _in_turns(lists: Sequence[Sequence[Hit]]) -> list[Hit]:
