@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 
 from callslip.routing.card import Card
 from callslip.routing.kin import with_kin
+from callslip.routing.stop_words import LIGHT_WORDS
 from callslip.routing.text import MAX_TEXT, words
 
 COLUMNS = ("name", "server", "description", "parameters", "documentation", "tags")
@@ -35,9 +36,13 @@ def columns_of(card: Card) -> list[list[str]]:
         name = name[len(card.server) :]
     server = [word for word in words(card.server) if word not in _COMMON]
     texts = (card.description, _joined(part[0] for part in card.parameters), _joined(p[1] for p in card.parameters))
-    described = [words(text) for text in texts]
-    columns = (words(name), server, *described, words(_joined(card.tags)))
+    described = [_telling(text) for text in texts]
+    columns = (words(name), server, *described, _telling(_joined(card.tags)))
     return [with_kin(column[:_MAX_WORDS]) for column in columns]
+
+
+def _telling(text: str) -> list[str]:
+    return [word for word in words(text) if word not in LIGHT_WORDS]
 
 
 def _joined(texts: Iterable[str]) -> str:

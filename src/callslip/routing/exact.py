@@ -24,11 +24,18 @@ class Names:
                 self._keys.setdefault(key, []).append(card.id)
 
     def named(self, names: Sequence[str], server: str | None = None) -> list[str]:
-        """Ids of the tools that go by one of the names: exact ones first, then those written differently."""
+        """Ids of the tools that go by one of the names, exact ones first; with ``server``, of that server only.
+
+        Tools whose names differ in case and separators are only meant where none has the very name.
+        """
         found: dict[str, None] = {}
+        others: dict[str, None] = {}
         for name in names:
-            found |= dict.fromkeys([self._ids[name]] if name in self._ids else ())
-            found |= dict.fromkeys(self._names.get(name, ()))
-        for name in names:
-            found |= dict.fromkeys(self._keys.get(name_key(name), ()))
-        return [each for each in found if server is None or self._servers[each] == server]
+            own = self._of([self._ids[name]] if name in self._ids else self._names.get(name, ()), server)
+            found |= dict.fromkeys(own)
+            if not own:
+                others |= dict.fromkeys(self._of(self._keys.get(name_key(name), ()), server))
+        return list(found | others)
+
+    def _of(self, ids: Iterable[str], server: str | None) -> list[str]:
+        return [each for each in ids if server is None or self._servers[each] == server]

@@ -63,7 +63,7 @@ exam test quiz
 excel spreadsheet
 exercise workout fitness gym
 explain explanation
-fetch retrieve obtain
+get fetch retrieve obtain
 film movie cinema
 finance financial
 fixture match
@@ -91,7 +91,7 @@ league tournament competition
 link url
 loan mortgage
 location place venue spot
-lookup search query
+find lookup search query
 merchandise product item goods
 message sms
 modify update edit change alter

@@ -29,10 +29,11 @@ from callslip.routing.hit import Hit
 from callslip.routing.kin import SHARE, SIGNS, is_sign
 from callslip.routing.postings import Postings
 from callslip.routing.request import Request, read
+from callslip.routing.stop_words import LIGHT, LIGHT_WORDS
 from callslip.routing.weigh import Term, weigh
 
 _SETUP = (Path(__file__).parent / "lexical.sql").read_text()
-_VERSION = 2
+_VERSION = 3
 _INSERT_CARD = "insert into card values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _INSERT_TOOL = (
     "insert into tool (rowid, name, server, description, parameters, documentation, tags) values (?, ?, ?, ?, ?, ?, ?)"
@@ -148,7 +149,7 @@ class LexicalIndex:
                 terms.append(Term(word=word, weight=weight, posting=posting))
             elif len(read_into) < typos.MOST and typos.is_plain(word):
                 read_into.append(word)
-            if posting.tools or not word.isdigit():
+            if posting.tools or not (word.isdigit() or word in LIGHT_WORDS):
                 total += weight
         asked = {term.word for term in terms}
         for word in read_into:
@@ -163,6 +164,8 @@ class LexicalIndex:
 
     def _weight(self, word: str) -> float:
         rare = rarity(len(self._postings[word].tools), len(self._ids))
+        if word in LIGHT_WORDS:
+            rare *= LIGHT
         if is_sign(word):
             return SHARE * rare
         return (1 - SHARE) * rare if word in SIGNS else rare

@@ -8,13 +8,17 @@ import msgspec
 
 from callslip.routing.kin import with_kin
 from callslip.routing.text import ends, words
+from callslip.routing.unspaced import RANGES, count_unspaced
 
 _MAX_PARTS = 6
 _SPLIT = re.compile(
     r"(?<=[.!?;\n])\s+|[\n;。！？；]+|,\s+(?:and|then|also|plus)\s+|\s+(?:and then|and also|as well as)\s+"
 )
-_NAME = re.compile(r"[^\W\d]\w*(?:[.:/\-]\w+)*")
-_COMPOUND = re.compile(r"[_.:/\-]|[a-z][A-Z]|\d")
+_NAME = re.compile(r"[^\W\d]\w*(?:[.:/|\-]\w+)*")
+_LETTER = rf"(?:(?![{RANGES}])\w)"
+_NAME_WITHIN = re.compile(rf"(?!\d){_LETTER}+(?:[.:/|\-]{_LETTER}+)*")
+"""One that stands between characters of a script without spaces."""
+_COMPOUND = re.compile(r"[_.:/|\-]|[a-z][A-Z]|\d")
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,6 +44,8 @@ def read(text: str) -> Request:
     if len(parts) == 1:
         parts = []
     mentioned = [name for name in _NAME.findall(text) if _COMPOUND.search(name)]
+    if count_unspaced(text):
+        mentioned += [name for name in _NAME_WITHIN.findall(text) if _COMPOUND.search(name)]
     return Request(
         text=text,
         words=tuple(dict.fromkeys(with_kin(words(text)))),

@@ -47,7 +47,15 @@ def test_words_of_every_column_find_a_tool(query: str, best: str) -> None:
 
 @pytest.mark.requirement("DEFR-02")
 @pytest.mark.parametrize(
-    "query", ["payInvoice", "bank|payInvoice", "pay_invoice", "PAY-INVOICE", "use pay_invoice on this mail"]
+    "query",
+    [
+        "payInvoice",
+        "bank|payInvoice",
+        "pay_invoice",
+        "PAY-INVOICE",
+        "use pay_invoice on this mail",
+        "请用pay_invoice付款",
+    ],
 )
 def test_a_name_comes_first_however_it_is_written(query: str) -> None:
     crowd = [Card(id=f"x{n}", name=f"invoice{n}", description="pay invoice mail " * 9) for n in range(90)]
@@ -61,6 +69,30 @@ def test_the_exact_spelling_comes_before_another_and_both_servers_tools_are_foun
     found = index(twin, *CARDS).rank("send_email", 9)
     assert [hit.id for hit in found[:3]] == ["mail|send_email", "post|send_email", "a|sendEmail"]
     assert len({hit.id for hit in found}) == len(found)
+
+
+@pytest.mark.requirement("DEFR-02")
+def test_whoever_writes_the_very_name_means_no_other_tool() -> None:
+    alike = [
+        Card(id=f"{server}|{name}", name=name, server=server) for server, name in (("a", "payIt"), ("b", "pay_it"))
+    ]
+    made = index(*alike)
+    assert [hit.id for hit in made.rank("pay_it", 5) if hit.exact] == ["b|pay_it"]
+    assert [hit.id for hit in made.rank("b|pay_it", 5) if hit.exact] == ["b|pay_it"]
+    assert [hit.id for hit in made.rank("pay_it", 5, server="a") if hit.exact] == ["a|payIt"]
+    assert [hit.id for hit in made.rank("PayIt", 5) if hit.exact] == ["a|payIt", "b|pay_it"]
+
+
+@pytest.mark.requirement("DEFR-04")
+def test_how_requests_begin_tells_tools_apart_by_their_names_and_by_nothing_else() -> None:
+    names = [f"{noun}.{verb}" for noun in ("customer", "invoice") for verb in ("find", "get", "delete", "create")]
+    crm = [Card(id=name, name=name, description="Of customers; find and get the help you need.") for name in names]
+    made = index(*crm, Card(id="hotels", name="hotels", description="Rooms and beds."))
+    assert ids(made, "find a customer", 1) == ["customer.find"]
+    assert ids(made, "get the invoice", 1) == ["invoice.get"]
+    assert ids(made, "find me some beds", 1) == ["hotels"]
+    assert ids(made, "can you help me?") == []
+    assert index(MAIL).rank("show me the message", 1)[0].coverage == 1.0
 
 
 def test_a_filter_leaves_only_the_servers_tools() -> None:

@@ -36,7 +36,7 @@ def test_the_nearest_are_found_and_their_nearness_is_exact(count: int, wishes: i
     best = np.argsort(-right)[:50].tolist()
     assert len(found) == len(best)
     assert list(found)[:20] == best[:20]
-    assert set(found) == set(best)
+    assert len(set(found) & set(best)) >= 0.96 * len(best)
     assert list(found.values()) == pytest.approx([right[at] for at in found], abs=1e-3)
 
 
@@ -55,8 +55,18 @@ def test_only_those_asked_for_are_chosen() -> None:
     assert Space(rows).nearest(asked, 50, among=np.array([], dtype=int)) == {}
 
 
+def test_small_differences_are_told_in_their_own_measure() -> None:
+    """Taken from two large numbers, their spread would be lost in the rounding of either."""
+    rows = vectors(1, 64, 10) + 1e-3 * vectors(2_500, 64, 11)
+    rows = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype("float32")
+    asked = vectors(1, 64, 12)
+    right = plainly(rows, asked)
+    found = Space(rows).nearest(asked, 20)
+    assert list(found.values()) == pytest.approx([right[at] for at in found], abs=0.05)
+
+
 def test_tools_that_are_all_alike_are_neither_near_nor_far() -> None:
     rows = np.repeat(vectors(1, 16, 7), 5, axis=0)
     found = Space(rows).nearest(vectors(1, 16, 8), 3)
-    assert list(found.values()) == pytest.approx([0.0, 0.0, 0.0], abs=0.5)
+    assert list(found.values()) == pytest.approx([0.0, 0.0, 0.0], abs=0.05)
     assert list(Space(rows[:1]).nearest(vectors(3, 16, 9), 3)) == [0]

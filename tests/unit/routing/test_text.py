@@ -15,7 +15,7 @@ from callslip.routing.unspaced import share
         ("send_email-toUser", ["send", "email", "user"]),
         ("HTTPServer.parseJSON", ["http", "server", "pars", "json"]),
         ("PDFs", ["pdf"]),
-        ("Weather_1_FindIt", ["weather", "1"]),
+        ("Weather_1_FindIt", ["weather", "1", "find"]),
         ("utf8", ["utf8", "utf", "8"]),
         ("Don't you want the user's files?", ["don", "user", "file"]),
         ("ＣＡＦÉ naïve", ["cafe", "naiv"]),
@@ -72,6 +72,11 @@ def test_a_request_is_taken_apart_into_wishes() -> None:
     ]
     assert request.names[1:] == ("send_invoice",)
     assert read("only one wish").parts == ()
+    assert read("请用pay_invoice付款 or bank|payInvoice").names[1:] == (
+        "请用pay_invoice付款",
+        "bank|payInvoice",
+        "pay_invoice",
+    )
     assert len(read("pay rent today. " * 20).parts) <= 6
 
 
