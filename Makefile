@@ -4,6 +4,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 JOBS   ?= auto
+# Images of containers often set it; the tests start some hundreds of interpreters, and each would compile it all anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help test demo check unit coverage slow crash bench mutants oracles oracles-aimock live setup clean
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
@@ -15,6 +16,20 @@ from callslip.testing.nothing_left import nothing_left  # noqa: F401 - a fixture
 _OURS = ("ANTHROPIC_", "CALLSLIP_", "GEMINI_", "GOOGLE_", "MISTRAL_", "OPENAI_")
 for _name in [name for name in os.environ if name.startswith(_OURS)]:
     del os.environ[_name]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """The garbage collector never goes through what is collected, neither while it grows nor at any test after it:
+    thousands of tests and their modules stay to the end, and each full round through them takes longer than a test.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(hookwrapper=True)

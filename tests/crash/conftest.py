@@ -39,8 +39,9 @@ class Processes:
             process.stdout.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def counter(tmp_path_factory):
+    """No longer than here: while this process has a child, every test is asked whose it is."""
     with EffectCounter(tmp_path_factory.mktemp("counter")) as counter:
         yield counter
 

@@ -6,6 +6,7 @@ The codes are read from the source by the shapes in which it writes one.
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,6 +30,7 @@ def source_files() -> Iterator[tuple[str, ast.Module]]:
             yield name, ast.parse(file.read_text())
 
 
+@functools.cache
 def shown_codes() -> dict[str, set[str]]:
     """Each code with the files it stands in."""
     found: dict[str, set[str]] = {}

@@ -293,6 +293,11 @@ KERNEL: Sequence[Mutant] = (
         (f"{STATE}::TestPlace",),
     ),
     Mutant(
+        "GATE-09", "a file that is gone once it is listed stops the start", "ledgers/state_folder.py",
+        "with contextlib.suppress(FileNotFoundError):", "with contextlib.nullcontext():",
+        (f"{STATE}::TestModes",),
+    ),
+    Mutant(
         "RSLT-02", "a departure from the schema is not noted", "runtime/outcome.py",
         "notes += _mismatch(output, plain.value)", "notes += []",
         (f"{DISPATCH}::TestResults",),

@@ -43,6 +43,7 @@ async def test_ten_thousand_histories_draw_no_400(thousand):
         assert not made.broken, said(made, seed)
 
 
+@pytest.mark.untraced
 async def test_everything_happens_in_them():
     seen, replies = collections.Counter(), collections.Counter()
     for seed in range(60):

@@ -286,6 +286,7 @@ def odd_variants(value):
                 yield [*value[:place], odd, *value[place + 1 :]]
 
 
+@pytest.mark.untraced
 @pytest.mark.requirement("WIRE-04")
 async def test_any_part_of_a_reply_may_be_of_any_type(asked, kind, stream):
     """Without a socket: nothing but a reply, or the word that it broke off, comes of whatever was sent."""

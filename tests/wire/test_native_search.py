@@ -356,6 +356,7 @@ def _said(chance, exchange, names, form):
     )
 
 
+@pytest.mark.untraced
 def test_whatever_happens_what_is_offered_can_be_called_and_nothing_is_refused():
     seen = collections.Counter()
     for seed in range(150):

@@ -124,13 +124,19 @@ def _processes(mark: str) -> dict[int, str]:
         if not name.isdigit():
             continue
         try:
-            parents[int(name)] = int(Path("/proc", name, "stat").read_bytes().rpartition(b")")[2].split()[1])
-            if int(name) != os.getpid() and mine in Path("/proc", name, "environ").read_bytes().split(b"\0"):
+            parents[int(name)] = int(_read(f"/proc/{name}/stat").rpartition(b")")[2].split(maxsplit=2)[1])
+            if int(name) != os.getpid() and mine in _read(f"/proc/{name}/environ").split(b"\0"):
                 marked.add(int(name))
         except OSError:
             continue
     found = {pid for pid in parents if pid in marked or _descends(pid, parents)}
     return {pid: words for pid in sorted(found) if (words := _words(pid)) is not None}
+
+
+def _read(path: str) -> bytes:
+    """The whole file: a Path and a buffer would cost more than the look."""
+    with open(path, "rb", buffering=0) as file:  # noqa: PTH123
+        return file.read()
 
 
 def _descends(pid: int, parents: dict[int, int]) -> bool:

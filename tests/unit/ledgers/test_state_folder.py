@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -82,6 +83,30 @@ class TestModes:
         (folder / "ledger.db").chmod(0o640)
         with pytest.raises(StateRefused, match=r"ledger\.db is open to others \(mode 0640\)"):
             open_state(folder)
+
+    @pytest.mark.parametrize("bits", [0o600, 0o640], ids=oct)
+    def test_what_another_process_takes_away_again_stops_nothing_and_the_rest_is_checked(
+        self, folder, monkeypatch, bits
+    ):
+        """Its key, under another name for as long as it is being written, is in the list and not there any more."""
+        fresh, ledger = folder / ".key.0a1b2c3d", folder / "ledger.db"
+        fresh.touch(mode=0o600)
+        ledger.touch(mode=bits)
+        list_it = Path.iterdir
+
+        def gone_once_listed(of):
+            names = sorted(list_it(of))
+            assert names[0] == fresh
+            fresh.unlink()
+            yield from names
+
+        monkeypatch.setattr(Path, "iterdir", gone_once_listed)
+        if bits == 0o600:
+            assert open_state(folder) == folder
+        else:
+            with pytest.raises(StateRefused, match=r"ledger\.db is open to others \(mode 0640\)"):
+                open_state(folder)
+        assert not fresh.exists()
 
     def test_another_owner(self, folder, monkeypatch):
         monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)

@@ -196,6 +196,7 @@ def test_a_file_that_cannot_be_written_leaves_the_index_working(tmp_path: Path) 
     assert ids(made, "invoice") == ["bank|payInvoice"]
 
 
+@pytest.mark.untraced
 @pytest.mark.requirement("DEFR-04")
 def test_twenty_thousand_tools_and_a_pasted_page() -> None:
     made = LexicalIndex()

@@ -226,6 +226,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_no_text_makes_it_slow(piece):
     """A megabyte that begins a shape over and over: in time that grows with its square this would take hours."""

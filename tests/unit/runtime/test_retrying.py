@@ -36,7 +36,8 @@ def made(service, **declared):
     @tool(name="fetch", timeout=300, **{"risk": "read", **declared})
     async def fetch(context: Context) -> str:
         """Fetch."""
-        async with httpx2.AsyncClient(timeout=60) as client:
+        # Plain HTTP: the system's certificates, which take 20 ms to read, are of no use.
+        async with httpx2.AsyncClient(timeout=60, verify=False) as client:
             response = await client.post(service.url, headers={"idempotency-key": context.idempotency_key})
         response.raise_for_status()
         return response.json()
@@ -258,7 +259,7 @@ class TestWhatMayHaveHappened:
             @tool(risk="write", timeout=300)
             async def two() -> str:
                 """Make two requests."""
-                async with httpx2.AsyncClient() as client:
+                async with httpx2.AsyncClient(verify=False) as client:
                     await client.post(service.url)
                     await client.post("http://127.0.0.1:9/")
                 return ""

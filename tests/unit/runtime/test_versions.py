@@ -372,7 +372,8 @@ class TestACrash:
         async def put_raw(id: str, text: str, context: Context, if_version: int | None = None) -> int:
             """Set a ticket's text."""
             headers = {"if-match": f'"{context.version}"'}
-            async with httpx2.AsyncClient(timeout=60) as client:
+            # Plain HTTP: the system's certificates, which take 20 ms to read, are of no use.
+            async with httpx2.AsyncClient(timeout=60, verify=False) as client:
                 (await client.put(url + id, json={"text": text}, headers=headers)).raise_for_status()
             return 1
 

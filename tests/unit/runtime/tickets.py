@@ -88,7 +88,8 @@ class Tickets:
         url = self.url
 
         async def current(id: str) -> int | None:
-            async with httpx2.AsyncClient(timeout=60) as client:
+            # Plain HTTP: the system's certificates, which take 20 ms to read, are of no use.
+            async with httpx2.AsyncClient(timeout=60, verify=False) as client:
                 found = await client.get(url + id)
             if found.status_code == 404:
                 return None
@@ -103,7 +104,7 @@ class Tickets:
             """Set a ticket's text."""
             seen = context.version
             condition = {"if-none-match": "*"} if seen is None else {"if-match": f'"{seen}"'}
-            async with httpx2.AsyncClient(timeout=60) as client:
+            async with httpx2.AsyncClient(timeout=60, verify=False) as client:
                 answer = await client.put(url + id, json={"text": text}, headers=condition)
             if answer.status_code == 412:
                 etag = answer.headers.get("etag")

@@ -104,6 +104,7 @@ def calls_of(function):
     return calls, result
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("name", HOSTILE)
 @pytest.mark.parametrize("to", DIALECTS, ids=lambda one: one.name)
 def test_no_schema_costs_much_or_grows_large(to, name):

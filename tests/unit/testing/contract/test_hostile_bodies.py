@@ -83,6 +83,7 @@ def places(value, path=()):
         yield from places(inner, (*path, step))
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("make", OURS, ids=lambda make: make().name)
 def test_any_value_anywhere_is_judged(make):
     form = make()

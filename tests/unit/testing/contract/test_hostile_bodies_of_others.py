@@ -118,6 +118,7 @@ def test_the_whole_is_legal(make, legal):
     assert form.check(legal(), HEADERS, PATH[form.name]) == []
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize(("make", "legal"), FORMS)
 def test_any_value_anywhere_is_judged_and_answered(make, legal):
     form = make()
