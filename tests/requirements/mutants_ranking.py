@@ -36,8 +36,8 @@ RANKING: Sequence[Mutant] = (
         "DEFR-03",
         "a tool that is gone can still be selected",
         "routing/ranker.py",
-        "        self._names = Names({card.id: card for card in known}.values())\n",
-        "        self._names = Names(known) if not hasattr(self, 'updated') else self._names\n",
+        "        self._names = Names(there)\n",
+        "        self._names = self._names if hasattr(self, 'updated') else Names(there)\n",
         (RANKER,),
     ),
     Mutant(
@@ -159,5 +159,21 @@ RANKING: Sequence[Mutant] = (
         "    if count_unspaced(text):",
         "    if False:",
         (LEXICAL, TEXT),
+    ),
+    Mutant(
+        "DEFR-05",
+        "all that is not quite nothing is offered after the tool that fits",
+        "routing/ranker.py",
+        "                found.append(fit.worth(ranked.hits))",
+        "                found.append(ranked.hits)",
+        (RANKER,),
+    ),
+    Mutant(
+        "DEFR-05",
+        "whether others are near goes by a tool that was named",
+        "routing/fit.py",
+        "hit.rating for hit in hits if not hit.exact), 0.0)",
+        "hit.rating for hit in hits), 0.0)",
+        (FUSE,),
     ),
 )

@@ -128,7 +128,10 @@ class Ranker:
                 continue
             ranked = self._ranked(query, server, without)
             trouble = trouble or ranked.trouble
-            (found if self._fits(ranked) else missed).append(ranked.hits)
+            if self._fits(ranked):
+                found.append(fit.worth(ranked.hits))
+            else:
+                missed.append(ranked.hits)
         hits = _in_turns(found)[: max(0, k)]
         said = " ".join(filter(None, notes))
         if hits:

@@ -58,3 +58,13 @@ def test_whether_anything_fits_goes_by_rating_standing_out_name_and_how_the_scor
     assert not fit.fits(best(0.9), 0.2, by_meaning=True)
     assert fit.fits(best(1.1), 0.5, by_meaning=True)
     assert not fit.fits([hit("meant", 0.0, 0.0)], 0.0)
+
+
+def test_what_is_far_behind_the_best_is_not_offered_after_it() -> None:
+    def rated(name: str, rating: float, *, exact: bool = False) -> Hit:
+        return Hit(id=name, score=0.5, coverage=0.5, exact=exact, rating=rating)
+
+    found = [rated("named", 2.0, exact=True), rated("best", 0.8), rated("near", 0.4), rated("far", 0.39)]
+    assert [each.id for each in fit.worth(found)] == ["named", "best", "near"]
+    assert [each.id for each in fit.worth(found[1:])] == ["best", "near"]
+    assert fit.worth([]) == []

@@ -52,6 +52,7 @@ def test_each_query_gets_its_turn_within_the_bound() -> None:
     answer = ranker.search(["weather days place", "pay invoice"], 2)
     assert ids(answer.hits) == ["meteo|forecast", "bank|pay"]
     assert answer.nothing == ""
+    assert ids(ranker.search(["weather", "account"], 3).hits) == ["meteo|forecast", "bank|balance", "meteo|storms"]
     assert ids(ranker.rank_many(["weather days place", "pay invoice"], 3))[:2] == ["meteo|forecast", "bank|pay"]
 
 
@@ -66,7 +67,14 @@ def test_names_can_be_selected() -> None:
 
 
 def test_a_server_may_be_asked_alone() -> None:
-    assert ids(Ranker(CARDS).search(["money on an account"], 5, server="bank").hits) == ["bank|balance", "bank|pay"]
+    assert ids(Ranker(CARDS).search(["account"], 5, server="bank").hits) == ["bank|balance", "bank|pay"]
+
+
+@pytest.mark.requirement("DEFR-05")
+def test_what_is_far_behind_is_not_offered_with_what_fits() -> None:
+    ranker = Ranker(CARDS)
+    assert ids(ranker.rank("money on an account", 5)) == ["bank|balance", "bank|pay"]
+    assert ids(ranker.search(["money on an account"], 5).hits) == ["bank|balance"]
 
 
 @pytest.mark.requirement("DEFR-05")
