@@ -28,14 +28,17 @@ from mutants_authorities import AUTHORITIES
 from mutants_breakers import BREAKERS
 from mutants_budgets import BUDGETS
 from mutants_constrained import CONSTRAINED_CALLS
+from mutants_declared import DECLARED
 from mutants_finding import FINDING
 from mutants_gemini import GEMINI
 from mutants_hedge import HEDGE
 from mutants_kernel import KERNEL
+from mutants_leftovers import LEFTOVERS
 from mutants_mistral import MISTRAL
 from mutants_native_search import NATIVE_SEARCH
 from mutants_people import PEOPLE
 from mutants_project import PROJECT
+from mutants_ranking import RANKING
 from mutants_responses import RESPONSES
 from mutants_retry import RETRY
 from mutants_routing import ROUTING
@@ -75,6 +78,9 @@ CALM = (
     *FINDING,
     *HEDGE,
     *NATIVE_SEARCH,
+    *DECLARED,
+    *LEFTOVERS,
+    *RANKING,
     *RETRY,
     *ROUTING,
     *ROUTING_REPORT,

@@ -162,6 +162,19 @@ class TestMutants:
             assert text.count(mutant.old) == 1, f"{mutant.name}: {mutant.old!r} occurs {text.count(mutant.old)} times"
             ast.parse(text.replace(mutant.old, mutant.new))
 
+    def test_every_list_of_them_is_in_the_list(self):
+        there = mutants()
+        for file in sorted(HERE.glob("mutants_*.py")):
+            sys.path.insert(0, str(HERE))
+            try:
+                module = importlib.import_module(file.stem)
+            finally:
+                sys.path.remove(str(HERE))
+            lists = [value for name, value in vars(module).items() if name.isupper() and isinstance(value, tuple)]
+            written = [one for of in lists for one in of if type(one).__name__ == "Mutant"]
+            assert written, file.name
+            assert {one.name for one in written} <= {one.name for one in there}, file.name
+
     def test_their_names_are_unique_and_their_ids_known(self):
         names = [mutant.name for mutant in mutants()]
         assert len(set(names)) == len(names)
