@@ -19,8 +19,6 @@ from callslip.providers.openai_hosts import is_openais_own
 from callslip.providers.options import Options
 from callslip.schema.shape.dialect import COMPATIBLE, OPENAI
 
-"""Servers that are OpenAI's own, and know what others refuse."""
-
 
 class OpenAIChat(HttpModel):
     """One model of one server that speaks Chat Completions. See :class:`HttpModel` for the other settings.

@@ -57,4 +57,4 @@ class Loopback(ThreadingHTTPServer):
                     connection.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that went away is what many tests are about; nothing to print."""
+        """A client that went away, or does not trust the certificate, is what tests are about; nothing to print."""

@@ -12,16 +12,16 @@ what it has seen to ``callslip.notify.verify``.
 
 from __future__ import annotations
 
-import contextlib
-import socket
 import ssl
 import threading
 from collections.abc import Mapping, Sequence
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from types import TracebackType
 from typing import Any, Self, cast
 
 import msgspec
+
+from callslip.testing.loopback import Loopback
 
 _PATIENCE = 30
 
@@ -87,18 +87,14 @@ class WebhookServer:
             self._server.socket = self._tls.wrap_socket(
                 self._server.socket, server_side=True, do_handshake_on_connect=False
             )
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), name="webhook-server")
-        self._thread.start()
+        self._server.begin("webhook-server")
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.closing.set()
-        self._server.shutdown()
-        self._server.hang_up()
-        self._server.server_close()
-        self._thread.join()
+        self._server.end()
 
     def wait_for(self, requests: int) -> list[Got]:
         """Block until so many requests have arrived.
@@ -124,36 +120,10 @@ class WebhookServer:
             self.sent += size
 
 
-class _Server(ThreadingHTTPServer):
-    # Joined at server_close, so that a test that leaves a thread behind can't pass.
-    daemon_threads = False
-    block_on_close = True
-
+class _Server(Loopback):
     def __init__(self, owner: WebhookServer) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(_Handler)
         self.owner = owner
-        self._open: set[socket.socket] = set()
-        self._lock = threading.Lock()
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        with self._lock:
-            self._open.add(request)
-        super().process_request(request, client_address)
-
-    def shutdown_request(self, request: Any) -> None:
-        with self._lock:
-            self._open.discard(request)
-        super().shutdown_request(request)
-
-    def hang_up(self) -> None:
-        """Wake every handler that still reads or writes."""
-        with self._lock:
-            for connection in self._open:
-                with contextlib.suppress(OSError):  # it may be closed already
-                    connection.shutdown(socket.SHUT_RDWR)
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that goes away, or does not trust the certificate, is what tests are about; nothing to print."""
 
 
 class _Handler(BaseHTTPRequestHandler):
