@@ -2,8 +2,7 @@ import pytest
 
 from callslip.ledgers.owner_lock import OwnerLocks
 
-for suite in ("authority", "breakers", "ledger", "blobs", "owners", "trust"):
-    pytest.register_assert_rewrite(f"callslip.testing.suites.{suite}")
+pytest.register_assert_rewrite("callslip.testing.suites")
 
 
 @pytest.fixture

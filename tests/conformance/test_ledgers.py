@@ -14,7 +14,8 @@ from callslip.ledgers.memory import MemoryLedger
 from callslip.ledgers.sealed import SealedLedger
 from callslip.ledgers.sqlite import SqliteLedger
 from callslip.testing.disk import SimulatedDisk
-from callslip.testing.suites.ledger import ME, LedgerSuite, owned, run, said
+from callslip.testing.suites.ledger import LedgerSuite
+from callslip.testing.suites.ledger_drafts import ME, owned, run, said
 
 pytestmark = [pytest.mark.requirement("LEDG-01"), pytest.mark.requirement("LEDG-03")]
 

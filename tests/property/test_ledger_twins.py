@@ -14,7 +14,7 @@ from callslip.errors import CallslipError
 from callslip.ledgers.memory import MemoryLedger
 from callslip.ledgers.sqlite import SqliteLedger
 from callslip.ports.ledger import Checkpoint
-from callslip.testing.suites.ledger import ME, OTHER, outside, owned, polled, run, said, waiting
+from callslip.testing.suites.ledger_drafts import ME, OTHER, outside, owned, polled, run, said, waiting
 
 _SESSIONS = st.sampled_from(["a", "b"])
 _EVENTS = st.one_of(

@@ -14,7 +14,7 @@ from callslip.errors import CommitUnknown, LedgerUnavailable
 from callslip.ledgers.sqlite import SqliteLedger
 from callslip.testing.disk import SimulatedDisk
 from callslip.testing.folder_disk import FolderDisk
-from callslip.testing.suites.ledger import ME, outside, owned, said
+from callslip.testing.suites.ledger_drafts import ME, outside, owned, said
 
 pytestmark = [pytest.mark.requirement("RECO-05"), pytest.mark.requirement("LEDG-02")]
 

@@ -16,7 +16,7 @@ from callslip.ledgers.connection import connect, load_statements, look_at, migra
 from callslip.ledgers.sqlite import SqliteLedger
 from callslip.ledgers.sqlite_reader import SqliteReader
 from callslip.ports.ledger import Checkpoint
-from callslip.testing.suites.ledger import ME, OTHER, outside, owned, run, said, waiting
+from callslip.testing.suites.ledger_drafts import ME, OTHER, outside, owned, run, said, waiting
 
 pytestmark = [pytest.mark.anyio, pytest.mark.requirement("LEDG-01")]
 

@@ -5,7 +5,7 @@ import pytest
 from callslip.core.events.session_started import SessionStarted
 from callslip.ledgers.memory import MemoryLedger
 from callslip.ledgers.sqlite import SqliteLedger
-from callslip.testing.suites.ledger import owned, polled, run, waiting
+from callslip.testing.suites.ledger_drafts import owned, polled, run, waiting
 
 pytestmark = [pytest.mark.anyio, pytest.mark.requirement("SPEC-06")]
 

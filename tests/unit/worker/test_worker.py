@@ -20,7 +20,7 @@ from callslip.core.wait import WaitKind
 from callslip.providers.scripted import Scripted, calling
 from callslip.runtime.parts import Limits
 from callslip.testing.clock import FakeClock
-from callslip.testing.suites.ledger import ME, owned
+from callslip.testing.suites.ledger_drafts import ME, owned
 from callslip.worker import Worker
 
 pytestmark = pytest.mark.anyio
