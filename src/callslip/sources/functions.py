@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any, overload
 import anyio
 import anyio.to_thread
 
-from callslip.core import hedging
-from callslip.core.declared import complaint as declared_complaint
 from callslip.core.events.tool_dispatch import Evidence
 from callslip.core.fault import Fault
 from callslip.core.tool import Recovery, Risk, ToolSpec
@@ -23,7 +21,7 @@ from callslip.ports.context import Context
 from callslip.ports.executor import ProbeAnswer
 from callslip.schema.explain import explain
 from callslip.schema.field_error import BindError
-from callslip.sources import declaring, versions
+from callslip.sources import contradictions, declaring, versions
 
 if TYPE_CHECKING:
     from callslip.schema.derive import Derived
@@ -337,7 +335,7 @@ def _build(function: Callable[..., Any], declared: dict[str, Any]) -> Tool:
         spec = ToolSpec(**fields, **declared)
     except TypeError as error:
         raise ToolDefinitionError(f"{name}: {error}. See ToolSpec for what a tool declares.") from error
-    _check(spec, own)
+    contradictions.check(spec, own)
     if spec.background and derived.is_stream:
         raise ToolDefinitionError(f"{spec.name}: a stream of pieces can't be the handle of a job.")
     return Tool(function, spec, derived, **own)
@@ -360,47 +358,6 @@ def _where(function: Callable[..., Any]) -> str:
     code = getattr(inner, "__code__", None)
     file = Path(code.co_filename).stem if code is not None else type(inner).__module__
     return f"{file}:{name}"
-
-
-def _check(spec: ToolSpec, own: Mapping[str, Any]) -> None:
-    wrong = declared_complaint(spec)
-    complaint = None if wrong is None else wrong.said
-    if complaint is None and spec.recovery is Recovery.PROBE and not own.get("probe") and not spec.client_owned:
-        complaint = "recovery='probe' needs a probe function"
-    if complaint is None and spec.recovery is Recovery.EVIDENCE and not (own.get("prepare") and own.get("digest")):
-        complaint = "recovery='evidence' needs a prepare and a digest function"
-    if complaint is None:
-        complaint = _job_complaint(spec, own)
-    if complaint is None and own.get("compensate_with") and spec.compensation is None:
-        complaint = "compensate_with needs a compensation"
-    if complaint is None and spec.cached_fallback_ms is not None:
-        complaint = _cache_complaint(spec)
-    if complaint is None:
-        complaint = hedging.complaint(spec)
-    if complaint is None and spec.asks_user and not spec.client_owned:
-        complaint = "asks_user needs client_owned: the user answers, and nothing runs here"
-    if complaint is None and (spec.versioned or spec.expects):
-        complaint = versions.complaint(own.get("version"), spec)
-    if complaint:
-        raise declaring.refused(spec.name, complaint)
-
-
-def _cache_complaint(spec: ToolSpec) -> str | None:
-    if spec.risk is not Risk.READ or spec.client_owned or spec.background:
-        return "cached_fallback is for tools that only read, and run here"
-    return None if (spec.cached_fallback_ms or 0) > 0 else "cached_fallback must be positive"
-
-
-def _job_complaint(spec: ToolSpec, own: Mapping[str, Any]) -> str | None:
-    limit = spec.background_timeout_ms
-    if not spec.background:
-        declared = own.get("cancel") is not None or limit is not None
-        return "cancel and background_timeout are for jobs, so they need a poll function" if declared else None
-    if spec.client_owned or spec.recovery is Recovery.EVIDENCE:
-        return "a job is started here, and evidence can't tell whether it was"
-    if spec.poll_after_ms <= 0 or (limit is not None and limit <= 0):
-        return "poll_after and background_timeout must be positive"
-    return None
 
 
 def _first(declared: Any, derived: Any) -> Any:
