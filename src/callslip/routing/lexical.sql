@@ -1,6 +1,6 @@
 -- The words of all tools, cut and stemmed by us: the tokenizer only has to split at spaces. Always in memory; a file
 -- is a copy of it. Ids and servers are blobs because a lone surrogate has no UTF-8.
-pragma user_version = 2;
+pragma user_version = 3;
 
 create table card (
   no integer primary key,
