@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Collection, Iterable, Sequence
-from weakref import WeakSet
 
 import msgspec
 
@@ -28,8 +27,6 @@ from callslip.runtime.parts import Parts
 _LONG = 1.0
 """Seconds after which whoever looks on is told what is waited for."""
 _log = logging.getLogger(__name__)
-_failed: WeakSet[Finder] = WeakSet()
-"""Of which it was told that they have failed."""
 
 
 class Shown(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,8 +97,8 @@ async def _likely(drive: Drive, finder: Finder, said: str, most: int, without: C
     try:
         return await finder.likely(said, most, without=without)
     except Exception:  # noqa: BLE001 - whatever it is, the model can search by itself
-        if finder not in _failed:
-            _failed.add(finder)
+        if "finder" not in drive.parts.told:
+            drive.parts.told.add("finder")
             _log.exception(
                 "No tools were shown for what was said; models go on searching. Further failures are not told."
             )

@@ -112,7 +112,6 @@ class KeptVectors:
             return
         try:
             path.unlink(missing_ok=True)
-            path.with_name(f"{path.name}-journal").unlink(missing_ok=True)  # it belonged to what is gone
         except OSError as refused:
             self._off = True
             self._say(f"The kept vectors at {path} are damaged ({error}) and could not be replaced ({refused}).")

@@ -419,7 +419,7 @@ class TestEmbedder:
         assert (await finder.search(["select:mail.send"], 3)).matches[0].tools == ("mail.send",)
 
     async def test_words_go_on_when_indexing_takes_too_long(self, far, caplog, monkeypatch):
-        monkeypatch.setattr(meaning, "_AT_FIRST", 0.0)
+        monkeypatch.setattr(meaning, "_AT_FIRST", 0.01)
         far.free.clear()
         finder = ToolFinder(CARDS, embedder=lambda: far)
         found = await finder.search(["refund a payment"], 3)
