@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -31,13 +32,19 @@ class Bound(msgspec.Struct, frozen=True, kw_only=True):
     """What can be found, for the system prompt."""
 
 
-def bind(executors: Sequence[Executor], routing: Routing, index: Path | None = None) -> Bound:
+def bind(
+    executors: Sequence[Executor],
+    routing: Routing,
+    index: Path | None = None,
+    monotonic: Callable[[], float] = time.monotonic,
+) -> Bound:
     """Where tools are to be found, the search for them is one more tool.
 
     Args:
         executors: what runs each tool.
         routing: which of them are shown.
         index: the file that keeps the index of the search between processes.
+        monotonic: the clock by which the search tries again what has failed.
 
     Raises:
         ToolDefinitionError, ConfigError: nothing was started.
@@ -57,7 +64,7 @@ def bind(executors: Sequence[Executor], routing: Routing, index: Path | None = N
     from callslip.sources.tool_search import ToolSearch  # noqa: PLC0415
 
     cards = [card_of(one.spec, one.version) for one in executors if "model" in one.spec.callable_from]
-    finder = ToolFinder(cards, path=index, embedder=_embedder(routing))
+    finder = ToolFinder(cards, path=index, embedder=_embedder(routing), monotonic=monotonic)
     catalogue = Catalogue([*executors, ToolSearch(finder, routing.offers)], deferred=hidden)
     listed = inventory((entry.executor.spec for entry in catalogue.discoverable), routing.inventory)
     return Bound(catalogue=catalogue, finder=finder, inventory=listed)

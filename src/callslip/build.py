@@ -118,9 +118,9 @@ def build_parts(settings: Settings) -> Parts:
 
 def _wired(settings: Settings, watch: Watch) -> Parts:
     index = None if settings.state is None else settings.state / TOOLS_FILE
-    bound = bind(settings.executors, settings.routing, index)
-    policy = settings.policy or RiskPolicy(settings.decisions)
     clock = settings.clock or SystemClock()
+    bound = bind(settings.executors, settings.routing, index, clock.monotonic)
+    policy = settings.policy or RiskPolicy(settings.decisions)
     where = _zone(settings.timezone)
     redactor = Redactor([*settings.secrets.values(), *_held_keys(), *_held_by(settings.notify)])
     claim = Resources(settings.workspace).claim

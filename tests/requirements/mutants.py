@@ -44,6 +44,7 @@ from mutants_retry import RETRY
 from mutants_routing import ROUTING
 from mutants_routing_report import ROUTING_REPORT
 from mutants_schemas import SCHEMAS
+from mutants_search_trouble import SEARCH_TROUBLE
 from mutants_stats import STATS
 from mutants_time import TIME
 from mutants_version import VERSION
@@ -76,6 +77,7 @@ CALM = (
     *BREAKERS,
     *BUDGETS,
     *FINDING,
+    *SEARCH_TROUBLE,
     *HEDGE,
     *NATIVE_SEARCH,
     *DECLARED,

@@ -103,8 +103,8 @@ FINDING: Sequence[Mutant] = (
         "DEFR-02",
         "tools that were asked for by name are left off in silence",
         "routing/finder.py",
-        "if hit.id not in kept)[:_LEFT_OFF]",
-        "if False)[:_LEFT_OFF]",
+        "    left = [hit.id for hit in chosen if hit.id not in kept]\n",
+        "    left: list[str] = []\n",
         (FINDER,),
     ),
     Mutant(

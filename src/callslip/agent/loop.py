@@ -12,7 +12,8 @@ import msgspec
 
 from callslip import failpoint
 from callslip.agent import asking, spending
-from callslip.agent.step import Interrupted, next_step, take_step
+from callslip.agent.step import next_step, take_step
+from callslip.agent.unless_stopped import Interrupted
 from callslip.core.events.run_ended import RunEnded
 from callslip.core.events.session_started import WorkspaceIdentity
 from callslip.core.events.wait_closed import WaitClosed

@@ -6,18 +6,27 @@ Decided from the log and what is bound, so a run that resumes shows the same; wh
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import asyncio
+import logging
+from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 
+from callslip.agent.unless_stopped import unless_stopped
 from callslip.core.activation import Found, Room, admit
 from callslip.core.counting import SEARCH
 from callslip.core.events.model_requested import VisibleTool
 from callslip.core.state import QueuedMessage
+from callslip.ports.finder import Finder
 from callslip.ports.model import Searching
 from callslip.runtime.activating import active
 from callslip.runtime.drive import Drive
+from callslip.runtime.live import Waiting
 from callslip.runtime.parts import Parts
+
+_LONG = 1.0
+"""Seconds after which whoever looks on is told what is waited for."""
+_log = logging.getLogger(__name__)
 
 
 class Shown(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,14 +39,18 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def show(drive: Drive, consume: Sequence[QueuedMessage], turn: int) -> Shown:
-    """What the next request of this turn shows, in an order in which only the end changes within a turn."""
+    """What the next request of this turn shows, in an order in which only the end changes within a turn.
+
+    Raises:
+        Interrupted: a stop came before it was known.
+    """
     parts, state = drive.parts, drive.state
     pinned = parts.catalogue.visible()
     if parts.finder is None:
         return Shown(visible=pinned)
     carried = turn == state.turn or (not state.turn and state.forked is not None)
     known = active(parts, state.activated) if carried else []
-    preselected = await _preselect(drive, _said(drive, consume, turn), pinned, known)
+    preselected = await _preselect(drive, _said(drive, consume, turn), turn, pinned, known)
     found = [*known, *preselected]
     names = {tool.name for tool in pinned}
     more = tuple(VisibleTool(name=one.name, version=one.version) for one in found if one.name not in names)
@@ -58,17 +71,40 @@ def _said(drive: Drive, consume: Sequence[QueuedMessage], turn: int) -> str:
 
 
 async def _preselect(
-    drive: Drive, said: str, pinned: Sequence[VisibleTool], known: Sequence[Found]
+    drive: Drive, said: str, turn: int, pinned: Sequence[VisibleTool], known: Sequence[Found]
 ) -> tuple[Found, ...]:
     parts = drive.parts
     most = parts.routing.preselected(len(parts.catalogue.deferred))
     if parts.finder is None or not most or not said:
         return ()
     visible = [tool.name for tool in pinned]
-    fitting = await parts.finder.likely(said, most, without={*visible, *(one.name for one in known)})
+    without = {*visible, *(one.name for one in known)}
+    work = _likely(drive, parts.finder, said, most, without)
+    fitting = await unless_stopped(drive, work, new_turn=turn != drive.state.turn)
     wanted = [parts.catalogue.found(name) for name in fitting if name in parts.catalogue]
     room = Room(parts.routing.tools, parts.routing.tokens)
     return admit(wanted, visible=visible, active=known, room=room).activated
+
+
+async def _likely(drive: Drive, finder: Finder, said: str, most: int, without: Collection[str]) -> tuple[str, ...]:
+    """What fits what was said. It is shown without anybody having asked for it, so that no run may fail by it."""
+
+    def tell() -> None:
+        if finder.doing:
+            drive.parts.watch(Waiting(session=drive.session, reason=finder.doing, until=None))
+
+    timer = asyncio.get_running_loop().call_later(_LONG, tell)
+    try:
+        return await finder.likely(said, most, without=without)
+    except Exception:  # noqa: BLE001 - whatever it is, the model can search by itself
+        if "finder" not in drive.parts.told:
+            drive.parts.told.add("finder")
+            _log.exception(
+                "No tools were shown for what was said; models go on searching. Further failures are not told."
+            )
+        return ()
+    finally:
+        timer.cancel()
 
 
 def _searching(parts: Parts, known: Sequence[Found], shown: set[str]) -> Searching:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Callable, Sequence
 
 from callslip import failpoint
 from callslip.agent.showing import show
+from callslip.agent.unless_stopped import unless_stopped
 from callslip.core import canon, ids
 from callslip.core.event import Event
 from callslip.core.events.function_call import FunctionCall
@@ -22,12 +22,6 @@ from callslip.runtime import payloads
 from callslip.runtime.drive import Drive
 from callslip.runtime.live import Asking, ModelText
 from callslip.sessions.project import project
-
-
-class Interrupted(Exception):
-    """The request was given up because somebody asked the session to stop, or its turn has used its time. Nothing of
-    it was recorded.
-    """
 
 
 async def take_step(
@@ -152,18 +146,4 @@ async def _ask(drive: Drive, model: Model, request: Request, *, step: str, new_t
         watch(Asking(session=session, step=step, model=model.name))
         return await model.reply(request, on_delta)
 
-    asking = asyncio.ensure_future(ask())
-    try:
-        async with drive.listening(), drive.timed(new_turn=new_turn):
-            while not asking.done():
-                changed = asyncio.ensure_future(drive.changed.wait())
-                try:
-                    await asyncio.wait([asking, changed], return_when=asyncio.FIRST_COMPLETED)
-                finally:
-                    changed.cancel()
-                drive.changed.clear()
-                if (drive.state.stop or drive.paused or drive.out_of_time) and not asking.done():
-                    raise Interrupted
-        return asking.result()
-    finally:
-        asking.cancel()
+    return await unless_stopped(drive, ask(), new_turn=new_turn)

@@ -21,6 +21,7 @@ FOUND = "tools found"
 _NAMED = 5
 """Tools that are named one by one."""
 _ANEW = "the next search makes it anew by itself"
+_MEMORY = "and vectors are made in memory as long as that lasts"
 
 
 def check_routing(executors: Sequence[Any], routing: Routing) -> list[Finding]:
@@ -70,7 +71,10 @@ def check_index(state: Path, routing: Routing) -> list[Finding]:
     path = state / TOOLS_FILE
     found = [_words(path)]
     if embedder_of(routing):
-        found.append(_vectors(path.with_name(path.name + ".vectors")))
+        # Only where tools are searched for at all is this worth its import.
+        from callslip.routing.kept_vectors import beside  # noqa: PLC0415
+
+        found.append(_vectors(beside(path)))
     return found
 
 
@@ -92,11 +96,15 @@ def _words(path: Path) -> Finding:
 def _vectors(path: Path) -> Finding:
     if not path.exists():
         return ok("tool vectors", "none kept yet: the first search makes them")
+    from callslip.routing.kept_vectors import damaged  # noqa: PLC0415
+
     try:
         with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
             sound = db.execute("pragma quick_check(1)").fetchone()[0]
             (many,) = db.execute("select count(*) from vector").fetchone()
     except (sqlite3.Error, OSError) as error:
+        if not damaged(error):
+            return warn("tool vectors", f"{path.name} can't be used now ({error}): it is left alone, {_MEMORY}")
         sound, many = str(error), 0
     if sound != "ok":
         return warn("tool vectors", f"{path.name} can't be used ({sound}): {_ANEW}, and nothing is missing")

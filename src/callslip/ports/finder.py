@@ -27,9 +27,13 @@ class Matches(msgspec.Struct, frozen=True, kw_only=True):
     nearest: tuple[str, ...] = ()
     """When nothing fits: names of what came nearest. They can be chosen by name."""
     unknown: tuple[Unknown, ...] = ()
-    """Of a query that names tools: the names that no tool has."""
+    """Of a query that names tools: the names that no tool has, as many as are said."""
+    more_unknown: int = 0
+    """How many more there are."""
     left_off: tuple[str, ...] = ()
-    """Of a query that names tools: those that are there, and more than one search gives."""
+    """Of a query that names tools: those that are there, and more than one search gives, as many as are said."""
+    more_left_off: int = 0
+    """How many more there are."""
     note: str = ""
     """What else is to be known of it, as sentences."""
 
@@ -48,6 +52,11 @@ class Finder(Protocol):
     @property
     def servers(self) -> tuple[str, ...]:
         """Where tools come from, as a search may name it."""
+        ...
+
+    @property
+    def doing(self) -> str:
+        """What it is at that may take long, in words; empty: nothing."""
         ...
 
     async def search(self, queries: Sequence[str], most: int, *, server: str = "") -> Findings:

@@ -1,12 +1,14 @@
 """Vectors from an OpenAI-compatible embeddings endpoint: OpenAI's own, or a local server's (``POST /embeddings``).
 
 It asks once and retries nothing: a search whose embedder fails goes on by words and says so, which is better than a
-search that waits. Tools' names and descriptions go to the server when they are indexed, and every query when it is
-asked; nothing of arguments, results or conversations does.
+search that waits. A request has one deadline for all of it, however often a piece of an answer comes. Tools' names and
+descriptions go to the server when they are indexed, and every query when it is asked; nothing of arguments, results or
+conversations does.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
@@ -16,9 +18,17 @@ import httpx2
 import msgspec
 
 from callslip.errors import ConfigError
+from callslip.routing.patient import FEW
 
 _TIMEOUT = 10.0
-_MAX_REPLY_BYTES = 64 * 1024 * 1024
+_FOR_MANY = 6
+"""How many times as long a batch of tools may take as a query."""
+_MOST_DIMENSIONS = 16_384
+"""How long vectors may be that are to be learned."""
+_BYTES = 48
+"""Of a number in JSON, at most: its digits, what stands between it and the next, and a line of its own."""
+_ROOM = 64 * 1024
+"""Bytes of what else is in a reply."""
 _MAX_TEXT = 8_000
 _BATCH = 128
 
@@ -58,7 +68,8 @@ class EndpointEmbedder:
     ) -> None:
         """``dimensions``: how long the model's vectors are. ``version``: change it when the server's model behind the
         same name changed, so that kept vectors are made anew. ``reads_unspaced``: whether the model was trained on
-        Chinese, Japanese, Korean and the like. ``timeout``: seconds.
+        Chinese, Japanese, Korean and the like. ``timeout``: seconds that a request may take as a whole; one with many
+        texts, six times as long.
         """
         parts = urlsplit(base_url.strip())
         if parts.scheme not in {"http", "https"} or not parts.hostname or parts.username or parts.password:
@@ -90,8 +101,8 @@ class EndpointEmbedder:
             EndpointFailed: it gave none. ConfigError.
         """
         asked = cls(model, base_url=base_url, api_key=api_key, dimensions=0)
-        with httpx2.Client(timeout=asked._timeout, follow_redirects=False) as http:
-            asked.dimensions = len(asked._asked(http, ["tool"])[0])
+        ((row,),) = asyncio.run(asked._all(["tool"]))
+        asked.dimensions = len(row)
         return asked
 
     def __repr__(self) -> str:
@@ -103,29 +114,36 @@ class EndpointEmbedder:
         Raises:
             EndpointFailed: no answer in time, or one that is no vectors; its text holds nothing of the key.
         """
-        rows: list[list[float]] = []
-        with httpx2.Client(timeout=self._timeout, follow_redirects=False) as http:
-            for start in range(0, len(texts), _BATCH):
-                rows += self._ask(http, [_readable(text) for text in texts[start : start + _BATCH]])
-        array = self._np.asarray(rows, dtype="float32").reshape(len(texts), self.dimensions)
-        lengths = self._np.linalg.norm(array, axis=1, keepdims=True)
-        return array / self._np.maximum(lengths, 1e-12)
-
-    def _ask(self, http: httpx2.Client, texts: list[str]) -> list[list[float]]:
-        rows = self._asked(http, texts)
+        rows = [row for batch in asyncio.run(self._all(texts)) for row in batch]
         sizes = sorted({len(row) for row in rows})
-        if sizes != [self.dimensions]:
+        if sizes not in ([], [self.dimensions]):
             raise EndpointFailed(f"{self.name} gave vectors of {sizes} numbers, where {self.dimensions} were expected")
-        return rows
+        array = self._np.asarray(rows, dtype="float32").reshape(len(texts), self.dimensions)
+        lengths = self._np.linalg.norm(array.astype("float64"), axis=1, keepdims=True)
+        return (array / self._np.maximum(lengths, 1e-12)).astype("float32")
 
-    def _asked(self, http: httpx2.Client, texts: list[str]) -> list[list[float]]:
+    async def _all(self, texts: Sequence[str]) -> list[list[list[float]]]:
+        async with httpx2.AsyncClient(timeout=None, follow_redirects=False) as http:
+            return [
+                await self._asked(http, [_readable(text) for text in texts[start : start + _BATCH]])
+                for start in range(0, len(texts), _BATCH)
+            ]
+
+    async def _asked(self, http: httpx2.AsyncClient, texts: list[str]) -> list[list[float]]:
         """One row a text, as the server gives them."""
         body = {"model": self._model, "input": texts, "encoding_format": "float"}
+        seconds = self._timeout * (1 if len(texts) <= FEW else _FOR_MANY)
+        most = _ROOM + len(texts) * (self.dimensions or _MOST_DIMENSIONS) * _BYTES
         try:
-            with http.stream("POST", self._url, json=body, headers=self._headers) as response:
-                read = _read(response)
+            async with (
+                asyncio.timeout(seconds),
+                http.stream("POST", self._url, json=body, headers=self._headers) as response,
+            ):
+                read = await _read(response, most)
         except httpx2.HTTPError as error:
             raise EndpointFailed(f"{self.name} did not answer: {type(error).__name__}") from error
+        except TimeoutError as error:
+            raise EndpointFailed(f"{self.name} did not answer within {seconds:g} s") from error
         if response.status_code != 200:
             raise EndpointFailed(f"{self.name} answered with HTTP status {response.status_code}")
         try:
@@ -138,12 +156,12 @@ class EndpointEmbedder:
         return [found[at] for at in range(len(texts))]
 
 
-def _read(response: httpx2.Response) -> bytes:
+async def _read(response: httpx2.Response, most: int) -> bytes:
     body = bytearray()
-    for piece in response.iter_bytes():
+    async for piece in response.aiter_bytes():
         body += piece
-        if len(body) > _MAX_REPLY_BYTES:
-            raise EndpointFailed(f"the embeddings endpoint's answer is longer than {_MAX_REPLY_BYTES} bytes")
+        if len(body) > most:
+            raise EndpointFailed(f"the embeddings endpoint's answer is longer than {most:,} bytes")
     return bytes(body)
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
+import functools
 import logging
+import threading
+import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import anyio.to_thread
 
@@ -14,8 +16,10 @@ from callslip.core.routing import SELECT
 from callslip.core.tool import ToolSpec
 from callslip.ports.embedder import Embedder
 from callslip.ports.finder import Findings, Matches
-from callslip.routing.by_name import selects
+from callslip.routing.by_name import names_of, selects
 from callslip.routing.card import Card
+from callslip.routing.kept_vectors import beside
+from callslip.routing.meaning import Meaning
 from callslip.routing.ranker import Answer, Ranker
 
 T = TypeVar("T")
@@ -52,38 +56,60 @@ def _words(schema: object) -> str:
 
 
 class ToolFinder:
-    """Searches in a worker thread, one search after the other."""
+    """Searches in worker threads, which nobody has to wait for: what has to be looked up elsewhere keeps none waiting
+    but who needs it, and not for long.
+    """
 
     def __init__(
-        self, cards: Iterable[Card], *, path: Path | None = None, embedder: Callable[[], Embedder | None] | None = None
+        self,
+        cards: Iterable[Card],
+        *,
+        path: Path | None = None,
+        embedder: Callable[[], Embedder | None] | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         """``path``: the file that keeps the index between processes. ``embedder`` makes what compares by meaning, when
-        the first search needs it.
+        the first search needs it; what failed of that is tried again after a while by ``monotonic``, in seconds.
         """
         self._cards = tuple(cards)
         self._path = path
-        self._embedder = embedder
+        kept = None if path is None else beside(path)
+        self._meaning = None if embedder is None else Meaning(self._cards, embedder, kept, monotonic)
         self._ranker: Ranker | None = None
+        self._opening = threading.Lock()
+        self._closed = False
         self._told: set[str] = set()
-        self._one = asyncio.Lock()
         self.servers = tuple(sorted({card.server for card in self._cards if card.server}))
+
+    @property
+    def doing(self) -> str:
+        """What it is at that may take long, in words; empty: nothing."""
+        return "" if self._meaning is None else self._meaning.doing
 
     def close(self) -> None:
         """Let go of the index."""
-        if self._ranker is not None:
-            self._ranker.close()
-            self._ranker = None
+        self._closed = True
+        if self._meaning is not None:
+            self._meaning.close()
+        ranker, self._ranker = self._ranker, None
+        if ranker is not None:
+            ranker.close()
 
     async def search(self, queries: Sequence[str], most: int, *, server: str = "") -> Findings:
-        return await self._alone(lambda ranker: self._search(ranker, queries, most, server))
+        if self._meaning is not None and not all(map(selects, queries)):
+            await self._meaning.ready()
+        return await _beside(lambda: self._search(self._opened(), queries, most, server))
 
     async def likely(self, text: str, most: int, *, without: Collection[str] = ()) -> tuple[str, ...]:
-        hits = await self._alone(lambda ranker: ranker.likely(text, most, without=without))
-        return tuple(hit.id for hit in hits)
+        if self._meaning is not None:
+            await self._meaning.ready()
+        answer = await _beside(lambda: self._opened().likely(text, most, without=without))
+        self._tell(answer.trouble)
+        return tuple(hit.id for hit in answer.hits)
 
     def _search(self, ranker: Ranker, queries: Sequence[str], most: int, server: str) -> Findings:
         answers = [ranker.search([query], most, server=server or None) for query in queries]
-        blind = any(self._tell(answer.trouble) for answer in answers)
+        blind = [answer for answer in answers if self._tell(answer.trouble)]
         kept = set(_first(answers, most))
         matches = [
             Matches(
@@ -92,7 +118,7 @@ class ToolFinder:
                 nothing=answer.nothing,
                 nearest=tuple(hit.id for hit in answer.nearest),
                 unknown=answer.unknown,
-                left_off=_left_off(ranker, query, server, kept),
+                **_by_name(ranker, query, server, kept, len(answer.unknown)),
                 note=answer.note,
             )
             for query, answer in zip(queries, answers, strict=True)
@@ -108,28 +134,44 @@ class ToolFinder:
             _log.warning("Tool search: %s", trouble)
         return bool(trouble)
 
-    async def _alone(self, work: Callable[[Ranker], T]) -> T:
-        async with self._one:
-            return await anyio.to_thread.run_sync(lambda: work(self._opened()))
-
     def _opened(self) -> Ranker:
-        if self._ranker is None:
-            embedder = None
-            try:
-                embedder = self._embedder() if self._embedder is not None else None
-            except Exception as error:  # noqa: BLE001 - whatever it is, words go on
-                self._tell(f"What compares by meaning could not be loaded ({error}). Tools are searched by words.")
-            self._ranker = Ranker(self._cards, embedder=embedder, path=self._path)
-            self._tell(self._ranker.updated.trouble)
-        return self._ranker
+        """The ranker, with what there is by now that compares by meaning."""
+        with self._opening:
+            if self._ranker is None:
+                ranker = Ranker(self._cards, path=self._path)
+                self._tell(ranker.updated.trouble)
+                self._ranker = None if self._closed else ranker  # of a search that nobody waits for any more
+            else:
+                ranker = self._ranker
+            if self._meaning is not None:
+                self._tell(self._meaning.trouble)
+                ranker.by_meaning(self._meaning.vectors, self._meaning.trouble)
+            return ranker
 
 
-def _left_off(ranker: Ranker, query: str, server: str, kept: Collection[str]) -> tuple[str, ...]:
-    """Tools that the query asks for by name, and that the others leave no place for."""
+async def _beside(work: Callable[[], T]) -> T:
+    """In a thread; who gives it up waits no longer."""
+    return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+
+
+def _by_name(ranker: Ranker, query: str, server: str, kept: Collection[str], said: int) -> dict[str, Any]:
+    """Of a query that names tools: those that the others leave no place for; how many more there are of these, and of
+    unknown ones, than so many that are ``said``.
+    """
     if not selects(query):
-        return ()
-    chosen = ranker.select(query.strip()[len(SELECT) :], server=server or None)
-    return tuple(hit.id for hit in chosen if hit.id not in kept)[:_LEFT_OFF]
+        return {}
+    asked = query.strip()[len(SELECT) :]
+    chosen = ranker.select(asked, server=server or None)
+    left = [hit.id for hit in chosen if hit.id not in kept]
+    more = 0
+    if said:
+        named = functools.partial(ranker.select, server=server or None)
+        more = sum(not named(name) for name in names_of(asked)) - said
+    return {
+        "left_off": tuple(left[:_LEFT_OFF]),
+        "more_left_off": max(0, len(left) - _LEFT_OFF),
+        "more_unknown": max(0, more),
+    }
 
 
 def _first(answers: Sequence[Answer], most: int) -> list[str]:

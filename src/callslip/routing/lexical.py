@@ -3,17 +3,16 @@
 FTS5 keeps which tool has which word in which column; from that a request is weighed as a whole, and for each wish in
 it (:mod:`weigh`). A tool that the request names comes first, whatever else is alike.
 
-The index lives in memory. A file is a copy, read when the index is opened and replaced as a whole when tools have
-changed: two processes can't get into each other's way, and a file that is damaged, or of another version, is made anew
-from the tools themselves, which :class:`Update` says.
+The index lives in memory. A file is a copy (:mod:`kept_index`), read when the index is opened and replaced as a whole
+when tools have changed: two processes can't get into each other's way, and one that is damaged, or of another version,
+or fails in whatever way when it is used, is made anew from the tools themselves, which :class:`Update` says.
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
 import sqlite3
-import tempfile
+import threading
 from collections.abc import Iterable
 from itertools import count
 from pathlib import Path
@@ -21,7 +20,7 @@ from pathlib import Path
 import msgspec
 
 from callslip.errors import ConfigError
-from callslip.routing import typos
+from callslip.routing import kept_index, typos
 from callslip.routing.card import Card
 from callslip.routing.columns import columns_of, rarity, weights
 from callslip.routing.exact import Names
@@ -67,6 +66,8 @@ class LexicalIndex:
     def __init__(self, path: Path | None = None) -> None:
         """``path``: the file that keeps the index between processes; none: it is made anew each time."""
         self._path = path
+        self._one = threading.RLock()
+        """Searches come from several threads, and SQLite's connection and the words' lists are shared."""
         self._trouble = ""
         self.unread = ""
         """Why the file could not be used, if so."""
@@ -75,11 +76,12 @@ class LexicalIndex:
         self._names = Names(())
         self._db = _empty()
         self._postings = Postings(self._db, {})
-        if path is not None and path.is_file():
+        if path is not None:
             self._load(path)
 
     def close(self) -> None:
-        self._db.close()
+        with self._one:
+            self._db.close()
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -87,17 +89,20 @@ class LexicalIndex:
     def update(self, cards: Iterable[Card]) -> Update:
         """Make these the tools, and index what is new or changed. Of two with one id the later counts."""
         wanted = {card.id: card for card in cards}
-        try:
-            done = self._change(wanted)
-        except sqlite3.DatabaseError as error:
-            self._start_over(f"The copy of the index could not be used ({error})")
-            done = self._change(wanted)
-        self._names = Names(wanted.values())
-        self._read_cards()
-        if self._path is not None and (any(done) or self._trouble):
-            self._save(self._path)
-        trouble, self._trouble = self._trouble, ""
-        return Update(added=done[0], replaced=done[1], removed=done[2], trouble=trouble)
+        with self._one:
+            try:
+                done = self._made(wanted)
+            except Exception as error:  # noqa: BLE001 - the tools are all that is needed, whatever is wrong with the index
+                self._start_over(f"The index could not be used ({type(error).__name__}: {error})")
+                done = self._made(wanted)
+            self._names = Names(wanted.values())
+            if self._path is not None:
+                with contextlib.suppress(OSError):
+                    kept_index.sweep(self._path)
+            if self._path is not None and (any(done) or self._trouble):
+                self._save(self._path)
+            trouble, self._trouble = self._trouble, ""
+            return Update(added=done[0], replaced=done[1], removed=done[2], trouble=trouble)
 
     def rank(self, query: str, k: int, *, server: str | None = None) -> list[Hit]:
         """The best ``k`` tools, best first; with ``server``, of that server only. Any text is a query."""
@@ -105,6 +110,10 @@ class LexicalIndex:
 
     def weigh(self, request: Request, *, server: str | None = None) -> list[Hit]:
         """The best tools, best first: at most 50, and those that the request names."""
+        with self._one:
+            return self._weighed(request, server)
+
+    def _weighed(self, request: Request, server: str | None) -> list[Hit]:
         hits = [
             Hit(id=found, score=1.0, coverage=1.0, exact=True) for found in self._names.named(request.names, server)
         ]
@@ -122,20 +131,22 @@ class LexicalIndex:
 
     def mentioned(self, key: str, request: Request) -> float:
         """The part of a tool's name, by weight of its words, that the request mentions: 0 to 1."""
-        found = self._db.execute(_NAME, (_blob(key),)).fetchone()
-        words = set(found[0].split()) if found else set()
-        total = sum(map(self._weight, words))
-        return sum(map(self._weight, words.intersection(request.words))) / total if total else 0.0
+        with self._one:
+            found = self._db.execute(_NAME, (_blob(key),)).fetchone()
+            words = set(found[0].split()) if found else set()
+            total = sum(map(self._weight, words))
+            return sum(map(self._weight, words.intersection(request.words))) / total if total else 0.0
 
     def tells_apart(self, request: Request) -> bool:
         """Whether the request has a word that fewer than half of the tools have, unless there are few of them. What
         nearly all have (an account's id among their parameters) explains a request, and says nothing of which is
         meant.
         """
-        if len(self._ids) < _A_FEW:
-            return True
-        terms, _ = self._terms(request)
-        return not terms or any(2 * len(term.posting.tools) < len(self._ids) for term in terms)
+        with self._one:
+            if len(self._ids) < _A_FEW:
+                return True
+            terms, _ = self._terms(request)
+            return not terms or any(2 * len(term.posting.tools) < len(self._ids) for term in terms)
 
     def _terms(self, request: Request) -> tuple[list[Term], float]:
         """The words that are looked up, and the weight of all that the request has."""
@@ -169,6 +180,11 @@ class LexicalIndex:
         if is_sign(word):
             return SHARE * rare
         return (1 - SHARE) * rare if word in SIGNS else rare
+
+    def _made(self, wanted: dict[str, Card]) -> tuple[int, int, int]:
+        done = self._change(wanted)
+        self._read_cards()
+        return done
 
     def _read_cards(self) -> None:
         """What is worked out from the tools as they are."""
@@ -210,18 +226,11 @@ class LexicalIndex:
 
     def _load(self, path: Path) -> None:
         try:
-            with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as source:
-                version = source.execute("pragma user_version").fetchone()[0]
-                sound = source.execute("pragma quick_check(1)").fetchone()[0]
-                if sound == "ok" and version == _VERSION:
-                    source.backup(self._db)
-                    self._db.execute("insert into tool (tool) values ('integrity-check')")
-                    return
-                reason = f"it is of version {version}" if sound == "ok" else f"it is damaged: {sound}"
-        except (sqlite3.Error, OSError) as error:
-            reason = str(error)
-        self.unread = reason
-        self._start_over(f"The copy of the index at {path} could not be used ({reason})")
+            if path.is_file():
+                self._db.deserialize(kept_index.read(path, _VERSION))
+        except Exception as error:  # noqa: BLE001 - a copy, in whatever state it is
+            self.unread = str(error)
+            self._start_over(f"The copy of the index at {path} could not be used ({error})")
 
     def _start_over(self, reason: str) -> None:
         self._db.close()
@@ -229,18 +238,9 @@ class LexicalIndex:
         self._trouble = f"{reason}. The index was made anew from the tools; nothing is missing."
 
     def _save(self, path: Path) -> None:
-        """Replace the file as a whole; whoever reads it meanwhile keeps the old one."""
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".new")
-            os.close(handle)
-            try:
-                with contextlib.closing(sqlite3.connect(name)) as target:
-                    self._db.backup(target)
-                Path(name).replace(path)
-            finally:
-                Path(name).unlink(missing_ok=True)
-        except (sqlite3.Error, OSError) as error:
+            kept_index.write(path, self._db.serialize())
+        except Exception as error:  # noqa: BLE001 - a copy: it is missed by the next process, and by nobody else
             told = f"The index could not be kept at {path} ({error}). It works; the next process makes it anew."
             self._trouble = f"{self._trouble} {told}".strip()
 

@@ -16,7 +16,9 @@ from callslip.routing.card import Card
 from callslip.routing.exact import Names
 from callslip.routing.fuse import fuse
 from callslip.routing.hit import Hit
+from callslip.routing.kept_vectors import beside
 from callslip.routing.lexical import LexicalIndex, Update
+from callslip.routing.patient import why
 from callslip.routing.request import Request, read
 from callslip.routing.unspaced import share
 from callslip.routing.vectors import Near, VectorIndex
@@ -66,8 +68,7 @@ class Ranker:
             ConfigError: SQLite lacks FTS5, or an embedder was given and numpy isn't installed.
         """
         self._lexical = LexicalIndex(path)
-        beside = None if path is None else path.with_name(path.name + ".vectors")
-        self._vectors = None if embedder is None else VectorIndex(embedder, beside)
+        self._vectors = None if embedder is None else VectorIndex(embedder, None if path is None else beside(path))
         self._blind = ""
         self._names = Names(())
         self._by_name = ByName((), self._names)
@@ -76,6 +77,11 @@ class Ranker:
 
     def close(self) -> None:
         self._lexical.close()
+
+    def by_meaning(self, vectors: VectorIndex | None, without: str) -> None:
+        """From now on compare by meaning with these; or with none, for the reason that is given."""
+        self._vectors = vectors
+        self._blind = without if vectors is None else ""
 
     def update(self, cards: Iterable[Card]) -> Update:
         """Make these the tools; only what is new or changed is indexed. Its ``trouble`` says what did not work."""
@@ -140,14 +146,14 @@ class Ranker:
         why = self._why(queries, nearest, server)
         return Answer(nothing=why, nearest=nearest, trouble=trouble, unknown=unknown, note=said)
 
-    def likely(self, text: str, k: int, *, without: Collection[str] = ()) -> list[Hit]:
+    def likely(self, text: str, k: int, *, without: Collection[str] = ()) -> Answer:
         """The best ``k`` tools for what was said, unless it seems to be about none of them."""
         ranked = self._ranked(text, None, without)
         if not ranked.hits or not (ranked.hits[0].exact or self._lexical.tells_apart(ranked.request)):
-            return []
+            return Answer(trouble=ranked.trouble)
         if not fit.likely(ranked.hits, self._mentioned(ranked), by_meaning=ranked.by_meaning):
-            return []
-        return ranked.hits[: max(0, k)]
+            return Answer(trouble=ranked.trouble)
+        return Answer(hits=tuple(ranked.hits[: max(0, k)]), trouble=ranked.trouble)
 
     def rank_many(self, queries: Sequence[str], k: int, *, server: str | None = None) -> list[Hit]:
         """The best ``k`` tools for several queries in turns, whether or not they fit."""
@@ -174,15 +180,16 @@ class Ranker:
     def _ranked(self, query: str, server: str | None, without: Collection[str] = ()) -> _Ranked:
         request = read(query)
         hits = [hit for hit in self._lexical.weigh(request, server=server) if hit.id not in without]
-        if self._vectors is None or self._blind or not request.words:
-            return _Ranked(request, fuse(hits), trouble=self._blind)
-        trust = 1.0 if self._vectors.embedder.reads_unspaced else 1.0 - share(request.text)
+        vectors, blind = self._vectors, self._blind  # another thread may just be getting them ready
+        if vectors is None or blind or not request.words:
+            return _Ranked(request, fuse(hits), trouble=blind)
+        trust = 1.0 if vectors.embedder.reads_unspaced else 1.0 - share(request.text)
         try:
-            near = self._vectors.near(request, _NEAREST, also=[hit.id for hit in hits], server=server)
+            near = vectors.near(request, _NEAREST, also=[hit.id for hit in hits], server=server)
         except Exception as error:  # noqa: BLE001 - whatever an embedder raises, words go on
             return _Ranked(request, fuse(hits), trouble=_failed(error))
         near = Near(scores={key: value for key, value in near.scores.items() if key not in without})
-        return _Ranked(request, fuse(hits, near, trust=trust), by_meaning=trust > 0 and len(self._vectors) >= _ENOUGH)
+        return _Ranked(request, fuse(hits, near, trust=trust), by_meaning=trust > 0 and len(vectors) >= _ENOUGH)
 
     def _fits(self, ranked: _Ranked) -> bool:
         if ranked.hits and not ranked.hits[0].exact and not self._lexical.tells_apart(ranked.request):
@@ -222,4 +229,4 @@ def _server_said(query: str, many: int) -> str:
 
 
 def _failed(error: Exception) -> str:
-    return f"The embedder failed ({type(error).__name__}: {error}). Tools were searched by words alone."
+    return f"The embedder failed ({why(error)}). Tools were searched by words alone."

@@ -1,14 +1,12 @@
 """Search by meaning: the tools' vectors in memory, compared with a request's (DEFR-04).
 
-Vectors are kept by tool identity and embedder in a SQLite file beside the lexical index, so that only what is new or
-changed is embedded. 10,000 vectors of 512 numbers are 20 MB, and are compared in about a millisecond.
+Vectors are kept by tool identity and embedder in a SQLite file beside the lexical index (:mod:`kept_vectors`), so that
+only what is new or changed is embedded. 10,000 vectors of 512 numbers are 20 MB, compared in about a millisecond.
 """
 
 from __future__ import annotations
 
-import contextlib
-import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -19,21 +17,22 @@ from callslip.errors import ConfigError
 from callslip.ports.embedder import Embedder
 from callslip.routing.card import Card
 from callslip.routing.excerpts import excerpts
+from callslip.routing.kept_vectors import KeptVectors
 from callslip.routing.request import Request
 from callslip.routing.space import Space
 from callslip.routing.text import spaced
 
-_SETUP = """
-create table if not exists vector (embedder text, identity text, row blob not null, primary key (embedder, identity))
-without rowid
-"""
-_SWEEP = "delete from vector where embedder <> ? or identity not in (select identity from live)"
-_BATCH = 256
+_BATCH = 128
+"""Tools that are embedded at once: what is kept, should the next ones fail, and how soon it can be given up."""
 _MAX_DESCRIPTION = 500
 _MAX_REQUEST = 300
 """Characters of a request's wishes together that are embedded: the time goes with them, and twice as many find no
 more."""
 _MAX_PARAMETERS = 12
+
+
+class GivenUp(Exception):
+    """Nobody wants the vectors any more. What was made of them is kept."""
 
 
 class Near(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,8 +59,10 @@ class VectorIndex:
                 " Install it with: pip install 'callslip[vectors]'"
             ) from error
         self.embedder = embedder
-        self._path = path
-        self._key = f"{embedder.name} {embedder.version} {embedder.dimensions}"
+        key = f"{embedder.name} {embedder.version} {embedder.dimensions}"
+        self._kept = KeptVectors(path, key, embedder.dimensions, self._np)
+        self._made: dict[str, Any] = {}
+        """By identity: vectors that were made for an update that did not come to its end."""
         self._ids: list[str] = []
         self._at: dict[str, int] = {}
         self._identities: list[str] = []
@@ -72,28 +73,33 @@ class VectorIndex:
     def __len__(self) -> int:
         return len(self._ids)
 
-    def update(self, cards: Iterable[Card]) -> str:
-        """Make these the tools, and embed what is new or changed.
+    def update(self, cards: Iterable[Card], wanted_still: Callable[[], bool] = lambda: True) -> str:
+        """Make these the tools, and embed what is new or changed. ``wanted_still`` is asked before each batch.
 
         Returns:
             Why vectors could not be kept in the file, if so; the index works all the same.
 
         Raises:
-            Exception: what the embedder raised. The tools are then as they were.
+            Exception: what the embedder raised, or GivenUp. The tools are then as they were; the next update goes on
+            from the batches that are done.
         """
         wanted = {card.id: card for card in cards}
         identities = {key: card.identity for key, card in wanted.items()}
-        known: dict[str, Any] = dict(zip(self._identities, self._rows, strict=True))
+        known: dict[str, Any] = dict(zip(self._identities, self._rows, strict=True)) | self._made
         missing = {identities[key]: card for key, card in wanted.items() if identities[key] not in known}
-        kept, trouble = self._kept(missing) if missing else ({}, "")
-        known |= kept
+        if missing:
+            known |= self._kept.read(missing)
         fresh = [(identity, card) for identity, card in missing.items() if identity not in known]
-        made: dict[str, Any] = {}
         for start in range(0, len(fresh), _BATCH):
+            if not wanted_still():
+                raise GivenUp
             batch = fresh[start : start + _BATCH]
             rows = self._embed([described(card) for _, card in batch])
-            made |= {identity: row for (identity, _), row in zip(batch, rows, strict=True)}
-        known |= made
+            made = {identity: row for (identity, _), row in zip(batch, rows, strict=True)}
+            self._made |= made
+            self._kept.keep(made)
+        known |= self._made
+        self._made = {}
         self._ids = list(wanted)
         self._at = {key: at for at, key in enumerate(self._ids)}
         self._identities = [identities[key] for key in self._ids]
@@ -101,7 +107,9 @@ class VectorIndex:
         self._rows = self._np.stack(rows) if rows else self._rows[:0]
         self._space = Space(self._rows)
         self._servers = self._np.array([card.server for card in wanted.values()], dtype=object)
-        return " ".join(part for part in (trouble, self._keep(made) if made else "") if part)
+        if fresh:
+            self._kept.sweep(self._identities)
+        return self._kept.trouble if missing else ""
 
     def near(self, request: Request, k: int, *, also: Sequence[str] = (), server: str | None = None) -> Near:
         """The ``k`` nearest tools, and how near those of ``also`` are.
@@ -118,46 +126,15 @@ class VectorIndex:
         return Near(scores={self._ids[at]: score for at, score in found.items()})
 
     def _embed(self, texts: Sequence[str]) -> Any:
-        rows = self._np.asarray(self.embedder.embed(texts), dtype="float32")
-        if rows.shape != (len(texts), self.embedder.dimensions) or not self._np.isfinite(rows).all():
+        np = self._np
+        with np.errstate(all="ignore"):
+            rows = np.asarray(self.embedder.embed(texts), dtype="float32")
+        if rows.shape != (len(texts), self.embedder.dimensions) or not np.isfinite(rows).all():
             raise ValueError(f"the embedder {self.embedder.name} gave {rows.shape}, or numbers that are none")
-        return rows
-
-    def _kept(self, missing: Mapping[str, Card]) -> tuple[dict[str, Any], str]:
-        if self._path is None or not self._path.is_file():
-            return {}, ""
-        size = 4 * self.embedder.dimensions
-        try:
-            with contextlib.closing(sqlite3.connect(self._path)) as db:
-                stored = db.execute("select identity, row from vector where embedder = ?", (self._key,)).fetchall()
-        except sqlite3.Error as error:
-            self._path.unlink(missing_ok=True)
-            return {}, f"The kept vectors at {self._path} could not be used ({error}) and were made anew."
-        read = {
-            identity: self._np.frombuffer(row, dtype="<f4")
-            for identity, row in stored
-            if identity in missing and isinstance(row, bytes) and len(row) == size
-        }
-        return read, ""
-
-    def _keep(self, made: Mapping[str, Any]) -> str:
-        if self._path is None:
-            return ""
-        try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._path.touch(mode=0o600)
-            with contextlib.closing(sqlite3.connect(self._path)) as db, db:
-                db.execute(_SETUP)
-                db.executemany(
-                    "insert or replace into vector values (?, ?, ?)",
-                    [(self._key, identity, row.astype("<f4").tobytes()) for identity, row in made.items()],
-                )
-                db.execute("create temp table live (identity text primary key)")
-                db.executemany("insert or ignore into live values (?)", [(each,) for each in self._identities])
-                db.execute(_SWEEP, (self._key,))
-        except (sqlite3.Error, OSError) as error:
-            return f"The vectors could not be kept at {self._path} ({error}); the next process will make them anew."
-        return ""
+        lengths = np.linalg.norm(rows.astype("float64"), axis=1, keepdims=True)  # a float32's square may be too large
+        if not lengths.any():
+            raise ValueError(f"the embedder {self.embedder.name} gave vectors of no length")
+        return (rows / np.maximum(lengths, 1e-12)).astype("float32")
 
 
 def described(card: Card) -> str:

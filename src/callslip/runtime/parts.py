@@ -113,6 +113,8 @@ class Parts(msgspec.Struct, kw_only=True):
     """Which tools a model has to find."""
     finder: Finder | None = None
     """What finds them; ``None``: every tool is shown."""
+    told: set[str] = msgspec.field(default_factory=set)
+    """What is told in the process's log once and no more."""
     inventory: str = ""
     """What can be found, for the system prompt."""
     redactor: Redactor = msgspec.field(default_factory=Redactor)

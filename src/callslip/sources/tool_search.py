@@ -141,6 +141,8 @@ def _said(findings: Findings, admission: Admission, note: str) -> dict[str, Any]
             said["not_found"] = [_unknown(one) for one in match.unknown]
         if match.left_off:
             said["left_off"] = list(match.left_off)
+        if match.more_left_off:
+            said["more_left_off"] = match.more_left_off
         if match.note:
             said["note"] = match.note
         results.append(said)
@@ -160,9 +162,9 @@ def _notes(findings: Findings, admission: Admission) -> tuple[str, ...]:
     nothing, queries = sum(bool(match.nothing) for match in findings.matches), len(findings.matches)
     if nothing:
         notes.append("nothing fitted" if nothing == queries else f"nothing fitted {nothing} of {queries} queries")
-    unknown = sum(len(match.unknown) for match in findings.matches)
+    unknown = sum(len(match.unknown) + match.more_unknown for match in findings.matches)
     if unknown:
-        notes.append(f"{unknown} name{'' if unknown == 1 else 's'} that no tool has")
+        notes.append(f"{unknown:,} name{'' if unknown == 1 else 's'} that no tool has")
     if admission.visible and not admission.activated:
         notes.append("what was found was shown already")
     if admission.refused:

@@ -170,6 +170,11 @@ def _torn(path):
     path.write_bytes(data)
 
 
+def _moved(path):
+    with contextlib.closing(sqlite3.connect(path)) as db, db:
+        db.execute("update card set no = no + 1000")
+
+
 def _pipe(path):
     path.unlink()
     os.mkfifo(path, 0o600)
@@ -190,7 +195,13 @@ class TestIndex:
 
     @pytest.mark.parametrize(
         ("damage", "said"),
-        [(_text, "can't be used"), (_older, "it is of version 1"), (_torn, "can't be used"), (_pipe, "is no file")],
+        [
+            (_text, "can't be used"),
+            (_older, "it is of version 1"),
+            (_torn, "can't be used"),
+            (_moved, "its content is not what was written"),
+            (_pipe, "is no file"),
+        ],
     )
     def test_one_that_can_not_is_a_hint_and_is_left_as_it_is(self, kept, damage, said):
         path = kept.state / "tools.db"
@@ -202,8 +213,9 @@ class TestIndex:
         )  # fmt: skip
         assert (path.read_bytes() if path.is_file() else None) == before
 
-    def test_what_was_said_is_true(self, kept):
-        _text(kept.state / "tools.db")
+    @pytest.mark.parametrize("damage", [_text, _moved])
+    def test_what_was_said_is_true(self, kept, damage):
+        damage(kept.state / "tools.db")
         kept("run", "hello", "--session", "t")
         assert found(kept)["tool index"][0][0] == "ok"
 
@@ -218,6 +230,10 @@ class TestIndex:
             db.execute("insert into vector values ('e', 'i', x'00')")
         ((level, detail),) = found(kept)["tool vectors"]
         assert (level, detail) == ("ok", "tools.db.vectors can be used, 1 of them, 8 KiB")
+        with contextlib.closing(sqlite3.connect(path)) as other:
+            other.execute("begin exclusive")
+            ((level, detail),) = found(kept)["tool vectors"]
+        assert (level, "database is locked" in detail, "it is left alone" in detail) == ("warn", True, True)
         _text(path)
         ((level, detail),) = found(kept)["tool vectors"]
         assert (level, "the next search makes it anew by itself" in detail) == ("warn", True)

@@ -1,6 +1,8 @@
 """Vectors from an OpenAI-compatible endpoint, over real HTTP on loopback."""
 
+import contextlib
 import json
+import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
 from typing import Any
@@ -16,12 +18,17 @@ from callslip.testing.loopback import Loopback
 numpy = pytest.importorskip("numpy")
 
 
+TRICKLE = object()
+
+
 class Server:
     """Answers each request with what ``answer`` makes of it."""
 
     def __init__(self) -> None:
         self.asked: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
+        self.in_headers = False
+        self.ended = threading.Event()
         self.answer: Any = lambda body: (200, {"data": self.rows(body["input"])})
         server = self
 
@@ -31,6 +38,9 @@ class Server:
                 server.asked.append(body)
                 server.headers.append({key.lower(): value for key, value in self.headers.items()})
                 status, said = server.answer(body)
+                if said is TRICKLE:
+                    self.trickle()
+                    return
                 sent = said if isinstance(said, bytes) else json.dumps(said).encode()
                 self.send_response(status)
                 if status == 307:
@@ -38,6 +48,16 @@ class Server:
                 self.send_header("content-length", str(len(sent)))
                 self.end_headers()
                 self.wfile.write(sent)
+
+            def trickle(self) -> None:
+                """A byte now and then, of the headers or of the body, until nobody listens any more."""
+                begun = b"HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n" + (b"" if server.in_headers else b"\r\n")
+                piece = b"x: y\r\n" if server.in_headers else b" "
+                with contextlib.suppress(OSError):
+                    self.wfile.write(begun)
+                    while True:
+                        self.wfile.write(piece)
+                        server.ended.wait(0.02)
 
             def log_message(self, *args: Any) -> None: ...
 
@@ -133,3 +153,26 @@ def test_a_search_goes_on_by_words_when_nobody_answers(server: Server) -> None:
 def test_an_address_that_is_none_is_refused(address: str) -> None:
     with pytest.raises(ConfigError, match="http or https"):
         EndpointEmbedder("m", base_url=address, dimensions=3)
+
+
+@pytest.mark.requirement("DEFR-04")
+@pytest.mark.parametrize("in_headers", [False, True])
+@pytest.mark.parametrize(("texts", "said"), [(16, "within 0.1 s"), (17, "within 0.6 s")])
+def test_one_deadline_counts_for_all_of_an_answer(server: Server, in_headers: bool, texts: int, said: str) -> None:
+    server.answer = lambda body: (200, TRICKLE)
+    server.in_headers = in_headers
+    with pytest.raises(EndpointFailed, match=said):
+        embedder(server, timeout=0.1).embed(["a"] * texts)
+
+
+def test_an_answer_is_no_longer_than_what_was_asked_for(server: Server) -> None:
+    server.answer = lambda body: (200, b" " * (64 * 1024 + 2 * 3 * 48 + 1))
+    with pytest.raises(EndpointFailed, match="longer than 65,824 bytes"):
+        embedder(server).embed(["a", "b"])
+    server.answer = lambda body: (200, json.dumps({"data": server.rows(body["input"])}).encode() + b" " * 64_000)
+    assert embedder(server).embed(["a", "b"]).shape == (2, 3)
+
+
+def test_numbers_too_large_to_be_squared_are_brought_to_length_one_as_well(server: Server) -> None:
+    server.answer = lambda body: (200, {"data": [{"index": 0, "embedding": [3e38, 3e38, 0.0]}]})
+    assert numpy.allclose(numpy.linalg.norm(embedder(server).embed(["a"])), 1)

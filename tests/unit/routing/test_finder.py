@@ -1,11 +1,14 @@
 """What the runtime asks of the ranker: tools' cards, several queries at once, and trouble that is said and survived."""
 
 import asyncio
+import contextlib
 import os
+import threading
 
 import pytest
 
 from callslip.core.tool import ToolSpec
+from callslip.routing import meaning
 from callslip.routing.finder import ToolFinder, card_of, server_of
 
 pytestmark = pytest.mark.anyio
@@ -151,6 +154,21 @@ class TestByName:
         assert [(one.name, one.near) for one in match.unknown] == [("pay.void", ("pay.void",))]
         assert match.note == "Only tools of the server 'mail' were looked for."
 
+    async def test_the_number_of_all_unknown_names_is_known(self, finder):
+        match = await self.one(finder, "select:pay.void," + ",".join(f"none{n}" for n in range(1_000)))
+        assert len(match.unknown) + match.more_unknown == 1_000
+        match = await self.one(finder, "select:pay.viod")
+        assert (len(match.unknown), match.more_unknown) == (1, 0)
+
+    async def test_of_many_names_without_a_place_some_are_said_and_the_number_of_the_others(self):
+        finder = ToolFinder(many(*"abcdef"))
+        names = [card.id for card in many(*"abcdef") if card.description.endswith("as one does.")]
+        match = await self.one(finder, "select:" + ",".join(names))
+        assert (len(match.tools), len(match.left_off), match.more_left_off) == (8, 20, 32)
+        match = await self.one(finder, "select:" + ",".join(names[:28]))
+        assert (len(match.left_off), match.more_left_off) == (20, 0)
+        finder.close()
+
     async def test_of_many_unknown_names_some_are_said_and_the_number_of_the_others(self, finder):
         match = await self.one(finder, "select:" + ",".join(f"none{n}" + "x" * 500 for n in range(3_000)))
         assert len(match.unknown) == 20
@@ -241,33 +259,6 @@ class TestTrouble:
         assert [str(path) in record.getMessage() for record in caplog.records] == [True]
         assert found.trouble == "", "the model can do nothing about it"
 
-    async def test_an_embedder_that_can_not_be_loaded_leaves_the_words(self, caplog):
-        def broken():
-            raise RuntimeError("no weights")
-
-        finder = ToolFinder(CARDS, embedder=broken)
-        found = await finder.search(["refund a payment"], 3)
-        finder.close()
-        assert found.matches[0].tools[0] == "pay.refund"
-        assert "no weights" in caplog.text
-        assert "by words" in caplog.text
-
-    async def test_an_embedder_that_fails_is_told_to_both_and_its_server_to_the_operator_alone(self, caplog):
-        pytest.importorskip("numpy")
-
-        class Failing:
-            name, version, dimensions, reads_unspaced, remote = "far", "1", 3, True, True
-
-            def embed(self, texts):
-                raise RuntimeError("http://somewhere does not answer")
-
-        finder = ToolFinder(CARDS, embedder=Failing)
-        found = await finder.search(["refund a payment"], 3)
-        finder.close()
-        assert found.matches[0].tools[0] == "pay.refund"
-        assert "somewhere" in caplog.text
-        assert found.trouble == "Tools were searched by their words alone."
-
     async def test_a_pipe_where_the_index_should_be_stops_nothing(self, tmp_path):
         os.mkfifo(tmp_path / "tools.db", 0o600)
         finder = ToolFinder(CARDS, path=tmp_path / "tools.db")
@@ -283,3 +274,179 @@ class TestTrouble:
         assert (await second.search(["translate a text"], 3)).matches[0].tools == ("pay.refund",)
         assert (await second.search(["weather forecast"], 3)).matches[0].tools == ()
         second.close()
+
+
+BY_WORDS = "Tools were searched by their words alone."
+
+
+class Embedder:
+    """Fails, or waits, as it is told to; what it gives finds nothing that words wouldn't."""
+
+    name, version, dimensions, reads_unspaced, remote = "far", "1", 4, True, True
+
+    def __init__(self):
+        self.asked = 0
+        self.error = None
+        self.free = threading.Event()
+        self.free.set()
+        self.begun = threading.Event()
+
+    def embed(self, texts):
+        self.asked += 1
+        self.begun.set()
+        self.free.wait()
+        if self.error is not None:
+            raise self.error
+        return [[1.0, float(len(text) % 7), float(len(text) % 3), 0.5] for text in texts]
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.mark.requirement("DEFR-04")
+class TestEmbedder:
+    @pytest.fixture(autouse=True)
+    def numpy(self):
+        pytest.importorskip("numpy")
+
+    @pytest.fixture
+    def far(self):
+        return Embedder()
+
+    @pytest.fixture
+    def clock(self):
+        return Clock()
+
+    @pytest.fixture
+    def finder(self, far, clock):
+        made = ToolFinder(CARDS, embedder=lambda: far, monotonic=clock)
+        yield made
+        far.free.set()
+        made.close()
+
+    async def test_one_that_can_not_be_loaded_is_said_and_tried_again(self, far, clock, caplog):
+        tries = []
+
+        def load():
+            tries.append(clock.now)
+            if len(tries) == 1:
+                raise RuntimeError("http://somewhere is down")
+            return far
+
+        finder = ToolFinder(CARDS, embedder=load, monotonic=clock)
+        for _ in range(3):
+            found = await finder.search(["refund a payment"], 3)
+            assert (found.matches[0].tools[0], found.trouble) == ("pay.refund", BY_WORDS)
+        assert [record.getMessage().count("http://somewhere is down") for record in caplog.records] == [1]
+        clock.now = 60.0
+        assert (await finder.search(["refund a payment"], 3)).trouble == ""
+        assert tries == [0.0, 60.0]
+        finder.close()
+
+    async def test_one_that_fails_while_indexing_is_said_and_tried_again(self, finder, far, clock, caplog):
+        far.error = RuntimeError("http://somewhere does not answer")
+        for _ in range(3):
+            assert (await finder.search(["refund a payment"], 3)).trouble == BY_WORDS
+        assert (far.asked, len(caplog.records)) == (1, 1)
+        far.error = None
+        clock.now = 60.0
+        assert (await finder.search(["refund a payment"], 3)).trouble == ""
+
+    async def test_one_that_fails_with_a_query_is_said_and_tried_again(self, finder, far, clock, caplog):
+        assert (await finder.search(["refund a payment"], 3)).trouble == ""
+        far.error = RuntimeError("http://somewhere does not answer")
+        asked = far.asked
+        for _ in range(3):
+            assert (await finder.search(["refund a payment"], 3)).trouble == BY_WORDS
+        assert (far.asked, len(caplog.records)) == (asked + 1, 1)
+        far.error = None
+        clock.now = 60.0
+        assert (await finder.search(["refund a payment"], 3)).trouble == ""
+
+    async def test_each_of_several_causes_is_told(self, finder, far, clock, caplog):
+        await finder.search(["refund a payment"], 3)
+        for cause in ("no credit", "no such model"):
+            far.error = RuntimeError(cause)
+            await finder.search(["refund a payment", "weather forecast"], 3)
+            clock.now += 60.0
+        assert [
+            cause in record.getMessage()
+            for cause, record in zip(("no credit", "no such model"), caplog.records, strict=True)
+        ] == [True, True]
+
+    async def test_a_failure_while_tools_are_preselected_is_told_as_well(self, finder, far, caplog):
+        await finder.search(["refund a payment"], 3)
+        far.error = RuntimeError("http://somewhere does not answer")
+        assert "pay.refund" in await finder.likely("Refund the payment", 2)
+        assert await finder.likely("Hello there", 2) == ()
+        assert [record.getMessage().count("http://somewhere") for record in caplog.records] == [1]
+
+    async def test_what_needs_no_embedder_does_not_wait_for_it(self, finder, far):
+        await finder.search(["refund a payment"], 3)
+        far.free.clear()
+        far.begun.clear()
+        slow = asyncio.ensure_future(finder.search(["refund a payment"], 3))
+        await asyncio.to_thread(far.begun.wait)
+        assert (await finder.search(["select:mail.send"], 3)).matches[0].tools == ("mail.send",)
+        assert not slow.done()
+        far.free.set()
+        assert (await slow).trouble == ""
+
+    async def test_nor_for_the_tools_to_be_indexed(self, finder, far):
+        far.free.clear()
+        slow = asyncio.ensure_future(finder.search(["refund a payment"], 3))
+        await asyncio.to_thread(far.begun.wait)
+        assert finder.doing == "indexing 4 tools by meaning"
+        found = await finder.search(["select:mail.send", "select:mail.sned"], 3)
+        assert (found.matches[0].tools, found.trouble) == (("mail.send",), "")
+        assert not slow.done()
+        far.free.set()
+        await slow
+        assert finder.doing == ""
+
+    async def test_who_gives_up_waits_no_longer_and_nobody_waits_for_what_is_left(self, finder, far):
+        far.free.clear()
+        for wait in (finder.search(["refund a payment"], 3), finder.likely("refund a payment", 3)):
+            waiting = asyncio.ensure_future(wait)
+            await asyncio.to_thread(far.begun.wait)
+            waiting.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await waiting
+        assert (await finder.search(["select:mail.send"], 3)).matches[0].tools == ("mail.send",)
+
+    async def test_words_go_on_when_indexing_takes_too_long(self, far, caplog, monkeypatch):
+        monkeypatch.setattr(meaning, "_AT_FIRST", 0.01)
+        far.free.clear()
+        finder = ToolFinder(CARDS, embedder=lambda: far)
+        found = await finder.search(["refund a payment"], 3)
+        assert (found.matches[0].tools[0], found.trouble) == ("pay.refund", BY_WORDS)
+        assert "still being indexed by meaning" in caplog.text
+        far.free.set()
+        await finder.search(["refund a payment"], 3)
+        finder.close()
+
+    async def test_who_closes_it_waits_for_nothing(self, far):
+        finder = ToolFinder(CARDS, embedder=lambda: far)
+        await finder.search(["refund a payment"], 3)
+        far.free.clear()
+        far.begun.clear()
+        waiting = asyncio.ensure_future(finder.search(["select:mail.send", "refund a payment"], 3))
+        await asyncio.to_thread(far.begun.wait)
+        finder.close()
+        with contextlib.suppress(Exception):
+            await waiting
+        far.free.set()
+
+    async def test_its_end_is_heard_between_two_batches(self, far, tmp_path):
+        finder = ToolFinder(many(*(f"s{n}" for n in range(30))), path=tmp_path / "tools.db", embedder=lambda: far)
+        far.free.clear()
+        waiting = asyncio.ensure_future(finder.search(["edit something"], 3))
+        await asyncio.to_thread(far.begun.wait)
+        finder.close()
+        far.free.set()
+        await waiting
+        assert far.asked == 1

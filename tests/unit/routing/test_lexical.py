@@ -1,11 +1,13 @@
 """Search by words."""
 
+import os
 import sqlite3
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from callslip.routing import kept_index
 from callslip.routing.card import Card
 from callslip.routing.lexical import LexicalIndex, Update
 
@@ -264,3 +266,71 @@ def test_what_is_found_is_bounded_once_each_and_of_the_registry(registry: list[C
         if card.name.strip() and k > 0 and made.rank(card.name, 1):
             assert made.rank(card.name, 1)[0].exact
     made.close()
+
+
+def damaged(path: Path, change: str) -> None:
+    """Change the copy as nothing of SQLite's would notice, its digest included."""
+    image = sqlite3.connect(":memory:")
+    image.deserialize(path.read_bytes()[:-32])
+    image.execute(change)
+    image.commit()
+    kept_index.write(path, image.serialize())
+    image.close()
+
+
+@pytest.mark.requirement("DEFR-04")
+def test_a_bit_that_is_another_one_anywhere_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "tools.db"
+    index(*CARDS, path=path).close()
+    stored = path.read_bytes()
+    for at in range(0, len(stored), 997):
+        flipped = bytearray(stored)
+        flipped[at] ^= 1 << at % 8
+        path.write_bytes(bytes(flipped))
+        again = LexicalIndex(path)
+        assert again.unread
+        assert "made anew" in again.update(CARDS).trouble
+        assert ids(again, "paying invoices")[0] == "bank|payInvoice"
+        again.close()
+        assert path.read_bytes()[:16] == stored[:16]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "update card set no = no + 1000",
+        "update card set id = x'ff' where no = 1",
+        "update card set names = 'x'",
+        "drop table tool",
+        "drop table card",
+    ],
+)
+def test_a_fault_that_is_kept_as_if_it_were_right_is_no_worse(tmp_path: Path, change: str) -> None:
+    path = tmp_path / "tools.db"
+    index(*CARDS, path=path).close()
+    damaged(path, change)
+    again = LexicalIndex(path)
+    assert again.unread == ""
+    done = again.update(CARDS)
+    assert (done.added, "made anew" in done.trouble) == (5, True)
+    assert ids(again, "paying invoices")[0] == "bank|payInvoice"
+    assert LexicalIndex(path).update(CARDS) == Update(), "and it is kept as it is now"
+
+
+def test_what_a_killed_writer_has_left_is_taken_away_and_what_a_living_one_writes_is_not(tmp_path: Path) -> None:
+    path = tmp_path / "tools.db"
+    dead, alive, other = (tmp_path / name for name in ("tools.dbk_1.new", "tools.dba_2.new", "ledger.new"))
+    for each in (dead, alive, other):
+        each.write_bytes(b"half")
+    for old in (dead, other):
+        os.utime(old, (1_000_000_000, 1_000_000_000))
+    index(*CARDS, path=path).close()
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["ledger.new", "tools.db", "tools.dba_2.new"]
+
+
+def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "tools.db"
+    with path.open("wb") as file:
+        file.truncate((1 << 30) + 1)
+    made = LexicalIndex(path)
+    assert made.unread.startswith("it is larger than")

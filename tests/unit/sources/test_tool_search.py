@@ -143,6 +143,11 @@ async def test_names_that_were_not_found_and_what_was_left_off_are_said():
     assert said["note"] == "A search gives only so many tools. Search again for what was left off."
 
 
+async def test_the_number_of_what_else_was_left_off_is_said():
+    said = await found(Finder(Matches(query="select:a,b", tools=("a",), left_off=("b",), more_left_off=32)))
+    assert (said["results"][0]["left_off"], said["results"][0]["more_left_off"]) == (["b"], 32)
+
+
 NOTHING = Matches(query="x", nothing="No tool does that.")
 
 
@@ -156,6 +161,11 @@ NOTHING = Matches(query="x", nothing="No tool does that.")
         ([Matches(query="x", tools=("a", "b"))], {"refused": ("b",)}, ("no room for b",)),
         ([Matches(query="x", tools=tuple("abcde"))], {"refused": tuple("abcde")}, ("no room for a, b, c and 2 more",)),
         ([Matches(query="x", tools=("a",), unknown=(Unknown(name="b"),))], {}, ("1 name that no tool has",)),
+        (
+            [Matches(query="x", tools=("a",), unknown=(Unknown(name="b"),), more_unknown=999)],
+            {},
+            ("1,000 names that no tool has",),
+        ),
         ([Matches(query="x", tools=("a",))], {"shown": ("a",)}, ("what was found was shown already",)),
     ],
 )
