@@ -176,4 +176,12 @@ RANKING: Sequence[Mutant] = (
         "hit.rating for hit in hits), 0.0)",
         (FUSE,),
     ),
+    Mutant(
+        "DEFR-04",
+        "all that is not quite nothing is shown with what is likely",
+        "routing/ranker.py",
+        "tuple(fit.worth(ranked.hits)[: max(0, k)])",
+        "tuple(ranked.hits[: max(0, k)])",
+        (RANKER,),
+    ),
 )

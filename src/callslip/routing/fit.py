@@ -27,8 +27,8 @@ WORDS_LIKELY = 0.0
 BOTH_LIKELY = 0.5
 """… and what is said in passing, which no tool has a word for, does not."""
 TAIL = 0.5
-"""What a tool needs, beside 1 for the best, to be offered after it: without, six of ten are offered in vain; with it
-one right tool of a hundred is lost (621 and 655 searches over nine sets, by words and with vectors).
+"""What a tool needs, beside 1 for the best, to be offered after it. Four of ten would be offered in vain; of the right
+ones, one in a hundred is lost (621 and 655 searches over nine sets, by words and with vectors).
 """
 _RATING = 3.0
 _STRENGTH = -3.0
@@ -55,7 +55,7 @@ def likely(hits: Sequence[Hit], mentioned: float, *, by_meaning: bool = False) -
 
 
 def worth(hits: Sequence[Hit]) -> list[Hit]:
-    """Those of the hits, of which the first fits, that may be offered: the rest is far behind."""
+    """Those of the hits, of which the first fits or is likely, that may go with it: the rest is far behind."""
     best = next((hit.rating for hit in hits if not hit.exact), 0.0)
     return [hit for hit in hits if hit.exact or hit.rating >= TAIL * best]
 

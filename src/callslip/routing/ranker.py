@@ -153,7 +153,7 @@ class Ranker:
             return Answer(trouble=ranked.trouble)
         if not fit.likely(ranked.hits, self._mentioned(ranked), by_meaning=ranked.by_meaning):
             return Answer(trouble=ranked.trouble)
-        return Answer(hits=tuple(ranked.hits[: max(0, k)]), trouble=ranked.trouble)
+        return Answer(hits=tuple(fit.worth(ranked.hits)[: max(0, k)]), trouble=ranked.trouble)
 
     def rank_many(self, queries: Sequence[str], k: int, *, server: str | None = None) -> list[Hit]:
         """The best ``k`` tools for several queries in turns, whether or not they fit."""

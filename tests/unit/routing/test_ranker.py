@@ -75,6 +75,7 @@ def test_what_is_far_behind_is_not_offered_with_what_fits() -> None:
     ranker = Ranker(CARDS)
     assert ids(ranker.rank("money on an account", 5)) == ["bank|balance", "bank|pay"]
     assert ids(ranker.search(["money on an account"], 5).hits) == ["bank|balance"]
+    assert ids(ranker.likely("money on an account", 5).hits) == ["bank|balance"]
 
 
 @pytest.mark.requirement("DEFR-05")
