@@ -17,6 +17,8 @@ DOCTOR = "tests/unit/cli/test_doctor_routing.py"
 MISSED = "tests/unit/cli/test_routing.py"
 SHOW = "tests/unit/cli/test_show.py"
 LINT = "tests/unit/schema/test_lint.py"
+SHARES = "tests/unit/core/test_activation.py"
+SIBLINGS = "tests/unit/runtime/test_activating.py"
 
 FINDING: Sequence[Mutant] = (
     Mutant(
@@ -162,6 +164,94 @@ FINDING: Sequence[Mutant] = (
         "if one.tokens > routing.tokens)",
         "if one.tokens >= routing.tokens)",
         (ROOM, DOCTOR),
+    ),
+    Mutant(
+        "DEFR-02",
+        "guesses take the places of what is searched for",
+        "core/activation.py",
+        '        keep = _half if sure == "guessed" else _fifth',
+        "        keep = _fifth",
+        (SHARES, SHOWING),
+    ),
+    Mutant(
+        "DEFR-02",
+        "what words find leaves no place for names",
+        "core/activation.py",
+        '    if sure == "named":\n            return self',
+        "    if True:\n            return self",
+        (SHARES, SHOWING),
+    ),
+    Mutant(
+        "DEFR-02",
+        "the place that is left for a name is left out of small rooms",
+        "core/activation.py",
+        "return -(-whole // 5) if whole > 1 else 0",
+        "return whole // 5",
+        (SHARES,),
+    ),
+    Mutant(
+        "DEFR-02",
+        "a turn with one place shows only what is named",
+        "core/activation.py",
+        "return -(-whole // 5) if whole > 1 else 0",
+        "return -(-whole // 5)",
+        (SHARES,),
+    ),
+    Mutant(
+        "DEFR-02",
+        "large schemas that words find leave no room for names",
+        "core/activation.py",
+        "    if tokens + one.tokens > share.tokens:",
+        "    if False:",
+        (SHARES,),
+    ),
+    Mutant(
+        "DEFR-02",
+        "what is asked for by name counts as found by words",
+        "sources/tool_search.py",
+        "_in_turns(findings, wanted), _named(findings))",
+        "_in_turns(findings, wanted))",
+        (SEARCH, SHOWING),
+    ),
+    Mutant(
+        "DEFR-02",
+        "a tool's bare name is no name",
+        "sources/tool_search.py",
+        "selects(one.query) or one.query.strip() == name",
+        "selects(one.query)",
+        (SEARCH,),
+    ),
+    Mutant(
+        "DEFR-02",
+        "whoever asks for a tool by name is not told that the turn is full",
+        "gate/visibility.py",
+        '    why = "" if no_room is None else no_room(found)',
+        '    why = ""',
+        (SHOWING,),
+    ),
+    Mutant(
+        "DEFR-02",
+        "room that siblings take counts as free for names",
+        "runtime/activating.py",
+        "        known += siblings\n",
+        "        pass\n",
+        (SIBLINGS,),
+    ),
+    Mutant(
+        "DEFR-04",
+        "preselection counts as found",
+        "agent/showing.py",
+        'active=known, room=room, sure="guessed")',
+        "active=known, room=room)",
+        (SHOWING,),
+    ),
+    Mutant(
+        "DEFR-04",
+        "more preselected tools than there are places for pass without a word",
+        "cli/checks_of_routing.py",
+        "    if not isinstance(routing.preselect, int) or routing.preselect <= most:",
+        "    if True:",
+        (DOCTOR,),
     ),
     Mutant(
         "ARGS-02",

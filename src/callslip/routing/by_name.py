@@ -18,11 +18,6 @@ _ECHO = 100
 NO_NAMES = f"No name stands behind {SELECT!r}. Write the tools' names there, with commas between them: '{SELECT}a,b'."
 
 
-def selects(query: str) -> bool:
-    """Whether the query names tools."""
-    return query.strip().casefold().startswith(SELECT)
-
-
 def names_of(text: str) -> list[str]:
     """The names in what stands behind ``select:``, each once."""
     return list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))

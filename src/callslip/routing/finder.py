@@ -10,11 +10,10 @@ from typing import TypeVar
 
 import anyio.to_thread
 
-from callslip.core.routing import SELECT
+from callslip.core.routing import SELECT, selects
 from callslip.core.tool import ToolSpec
 from callslip.ports.embedder import Embedder
 from callslip.ports.finder import Findings, Matches
-from callslip.routing.by_name import selects
 from callslip.routing.card import Card
 from callslip.routing.ranker import Answer, Ranker
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import msgspec
 
-from callslip.core.routing import SELECT
+from callslip.core.routing import SELECT, selects
 from callslip.ports.embedder import Embedder
 from callslip.ports.finder import Unknown
 from callslip.routing import fit
-from callslip.routing.by_name import NO_NAMES, ByName, names_of, selects
+from callslip.routing.by_name import NO_NAMES, ByName, names_of
 from callslip.routing.card import Card
 from callslip.routing.exact import Names
 from callslip.routing.fuse import fuse

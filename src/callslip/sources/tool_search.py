@@ -13,7 +13,7 @@ from callslip.core.activation import Admission
 from callslip.core.counting import SEARCH
 from callslip.core.events.tool_dispatch import Evidence
 from callslip.core.near_names import NearNames
-from callslip.core.routing import SELECT
+from callslip.core.routing import SELECT, selects
 from callslip.core.tool import Recovery, Risk, ToolSpec
 from callslip.errors import ToolDefinitionError
 from callslip.ports.context import Context
@@ -91,7 +91,7 @@ class ToolSearch:
         server, note = self._server(arguments.get("server") or "")
         findings = await self._finder.search(arguments["queries"], self._most, server=server)
         wanted = dict.fromkeys(name for match in findings.matches for name in match.tools)
-        admission = context.activate(_in_turns(findings, wanted))
+        admission = context.activate(_in_turns(findings, wanted), _named(findings))
         context.notes = (*context.notes, *_notes(findings, admission))
         return _said(findings, admission, " ".join(filter(None, (note, findings.trouble))))
 
@@ -125,6 +125,13 @@ def _in_turns(findings: Findings, wanted: Mapping[str, None]) -> list[str]:
         for at, name in enumerate(match.tools):
             place[name] = min(place[name], at)
     return sorted(wanted, key=lambda name: place[name])
+
+
+def _named(findings: Findings) -> frozenset[str]:
+    """The tools that a query asks for by name, and not by what they do."""
+    return frozenset(
+        name for one in findings.matches for name in one.tools if selects(one.query) or one.query.strip() == name
+    )
 
 
 def _said(findings: Findings, admission: Admission, note: str) -> dict[str, Any]:

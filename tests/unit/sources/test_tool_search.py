@@ -26,12 +26,13 @@ class Finder:
 class Context:
     def __init__(self, refused=(), shown=()):
         self.wanted = []
+        self.named = frozenset()
         self.notes = ()
         self.shown = shown
         self.refused = refused
 
-    def activate(self, tools):
-        self.wanted = list(tools)
+    def activate(self, tools, named=()):
+        self.wanted, self.named = list(tools), named
         left = tuple(name for name in tools if name not in self.refused)
         taken = tuple(Found(name, "1", 1) for name in left if name not in self.shown)
         refused = tuple(Refused(name, "no room") for name in self.refused)
@@ -60,6 +61,16 @@ async def test_the_best_of_each_query_comes_before_the_second_of_any():
     context = Context()
     await found(Finder(Matches(query="1", tools=("a", "b")), Matches(query="2", tools=("c", "a"))), context)
     assert context.wanted == ["a", "c", "b"]
+
+
+async def test_what_is_asked_for_by_name_is_told_apart_from_what_words_find():
+    context = Context()
+    matches = [
+        Matches(query=" Select:a,b", tools=("a", "b")), Matches(query="refund", tools=("c", "a")),
+        Matches(query="pay.void ", tools=("pay.void", "pay.refund")),
+    ]  # fmt: skip
+    await found(Finder(*matches), context)
+    assert context.named == {"a", "b", "pay.void"}
 
 
 @pytest.mark.requirement("DEFR-05")

@@ -21,7 +21,7 @@ from callslip.core.events.tool_dispatch import ToolDispatch
 from callslip.core.events.user_message import UserMessage
 from callslip.core.payload import SEALED, Payload
 from callslip.core.result import Status
-from callslip.core.routing import SELECT
+from callslip.core.routing import selects
 from callslip.core.undoing import REVERT
 from callslip.stats.routing.turn import Query, Saying, Search, Turn, Use
 
@@ -234,7 +234,7 @@ def _queries(answer: Any, arguments: Any) -> tuple[Query, ...] | None:
             tools=_names(one.get("tools")),
             nothing=bool(one.get("nothing_fits")),
             nearest=_names(one.get("nearest")),
-            named=isinstance(text, str) and text.strip().casefold().startswith(SELECT),
+            named=isinstance(text, str) and selects(text),
         )
         for one, text in zip(results, asked, strict=True)
     )
