@@ -18,6 +18,7 @@ MISSED = "tests/unit/cli/test_routing.py"
 SHOW = "tests/unit/cli/test_show.py"
 LINT = "tests/unit/schema/test_lint.py"
 SHARES = "tests/unit/core/test_activation.py"
+OFFERED = "tests/unit/providers/test_offered.py"
 SIBLINGS = "tests/unit/runtime/test_activating.py"
 
 FINDING: Sequence[Mutant] = (
@@ -65,7 +66,7 @@ FINDING: Sequence[Mutant] = (
         "DEFR-02",
         "names that no tool has are passed over",
         "routing/by_name.py",
-        "missing = [name for name in names if not self._names.named([name], server)]",
+        "missing = [name for name in names if not self.named(name, server)]",
         "missing = []",
         (FINDER,),
     ),
@@ -252,6 +253,46 @@ FINDING: Sequence[Mutant] = (
         "    if not isinstance(routing.preselect, int) or routing.preselect <= most:",
         "    if True:",
         (DOCTOR,),
+    ),
+    Mutant(
+        "SPEC-02",
+        "the alias of a tool that has to be found first is nobody's",
+        "providers/offered.py",
+        "self.aliases.tool(bare) or self._hidden(bare) or wire",
+        "self.aliases.tool(bare) or wire",
+        (OFFERED,),
+    ),
+    Mutant(
+        "SPEC-02",
+        "the ending of an alias stands for the whole",
+        "providers/offered.py",
+        "for name in same if self.aliases.wire(name) == wire)",
+        "for name in same)",
+        (OFFERED,),
+    ),
+    Mutant(
+        "SPEC-02",
+        "every name that is called is compared with all that are hidden",
+        "providers/offered.py",
+        "        if not ending:\n            return None\n",
+        "",
+        (OFFERED,),
+    ),
+    Mutant(
+        "DEFR-02",
+        "a tool can't be asked for by its alias",
+        "routing/by_name.py",
+        'ending = "" if found else alias.digest_in(name)',
+        'ending = ""',
+        (FINDER,),
+    ),
+    Mutant(
+        "DEFR-02",
+        "an alias leads to another server's tool",
+        "routing/by_name.py",
+        "[one for one in self._names.named([tool], server) if one == tool]",
+        "[tool]",
+        (FINDER,),
     ),
     Mutant(
         "ARGS-02",

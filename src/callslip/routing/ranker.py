@@ -154,7 +154,7 @@ class Ranker:
         """The tools that go by these names, separated by commas; what is unknown is left out."""
         return [
             Hit(id=found, score=1.0, coverage=1.0, exact=True)
-            for found in dict.fromkeys(found for name in names_of(names) for found in self._names.named([name], server))
+            for found in dict.fromkeys(found for name in names_of(names) for found in self._by_name.named(name, server))
         ]
 
     def _of_server(self, query: str, server: str | None, without: Collection[str]) -> list[Hit]:

@@ -6,6 +6,7 @@ import os
 import pytest
 
 from callslip.core.tool import ToolSpec
+from callslip.providers.aliases import CHAT, RESPONSES, Aliases
 from callslip.routing.finder import ToolFinder, card_of, server_of
 
 pytestmark = pytest.mark.anyio
@@ -150,6 +151,17 @@ class TestByName:
         match = await self.one(finder, "select:pay.void,mail.send", server="mail")
         assert [(one.name, one.near) for one in match.unknown] == [("pay.void", ("pay.void",))]
         assert match.note == "Only tools of the server 'mail' were looked for."
+
+    async def test_a_providers_alias_of_a_tool_is_its_name(self, finder):
+        wires = [Aliases([name], rule).wire(name) for name, rule in (("pay.refund", CHAT), ("mail.send", RESPONSES))]
+        match = await self.one(finder, f"select:{','.join(wires)}")
+        assert (match.tools, match.unknown) == (("pay.refund", "mail.send"), ())
+        match = await self.one(finder, f"select:{wires[0]}", server="mail")
+        assert [one.name for one in match.unknown] == [wires[0]]
+
+    async def test_an_ending_alone_is_none(self, finder):
+        match = await self.one(finder, "select:pay_refund_aaaaaaaaaaaa")
+        assert [one.near for one in match.unknown] == [("pay.refund",)]
 
     async def test_of_many_unknown_names_some_are_said_and_the_number_of_the_others(self, finder):
         match = await self.one(finder, "select:" + ",".join(f"none{n}" + "x" * 500 for n in range(3_000)))
