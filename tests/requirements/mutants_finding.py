@@ -19,6 +19,10 @@ SHOW = "tests/unit/cli/test_show.py"
 LINT = "tests/unit/schema/test_lint.py"
 SHARES = "tests/unit/core/test_activation.py"
 OFFERED = "tests/unit/providers/test_offered.py"
+TIERS = "tests/unit/gate/test_tiers.py"
+DECLARED = "tests/unit/core/test_declared.py"
+BOUND = "tests/unit/gate/test_catalogue.py"
+DECORATED = "tests/unit/sources/test_tool.py"
 SIBLINGS = "tests/unit/runtime/test_activating.py"
 
 FINDING: Sequence[Mutant] = (
@@ -293,6 +297,86 @@ FINDING: Sequence[Mutant] = (
         "[one for one in self._names.named([tool], server) if one == tool]",
         "[tool]",
         (FINDER,),
+    ),
+    Mutant(
+        "DEFR-01",
+        "categories that there is no room for are left out in silence",
+        "agent/inventory.py",
+        "            return [*lines[:kept], rest]",
+        "            return [*lines[:kept]]",
+        (LISTED,),
+    ),
+    Mutant(
+        "DEFR-01",
+        "the word for more categories is not counted",
+        "agent/inventory.py",
+        "if left >= len(rest.encode()) + 1:",
+        "if left >= 0:",
+        (LISTED,),
+    ),
+    Mutant(
+        "DEFR-01",
+        "the end of a category costs what any name costs",
+        "agent/inventory.py",
+        "        if self.shown + 1 == len(self.names):",
+        "        if False:",
+        (LISTED,),
+    ),
+    Mutant(
+        "DEFR-01",
+        "whoever pins the search is told to bind it",
+        "gate/tiers.py",
+        "        if name == SEARCH and name not in bound:",
+        "        if False:",
+        (TIERS,),
+    ),
+    Mutant(
+        "DEFR-02",
+        "the search says that there is no such tool as itself",
+        "sources/tool_search.py",
+        "    if len(others) == len(match.unknown):",
+        "    if True:",
+        (SEARCH, SHOWING),
+    ),
+    Mutant(
+        "DEFR-02",
+        "the search does not know itself by its alias",
+        "sources/tool_search.py",
+        "name.casefold() == SEARCH or alias.digest_in(name) == alias.digest(SEARCH)",
+        "name.casefold() == SEARCH",
+        (SEARCH,),
+    ),
+    Mutant(
+        "SPEC-01",
+        "a tool without a name is bound",
+        "core/declared.py",
+        "    if not name.strip():",
+        "    if False:",
+        (DECLARED, BOUND, DECORATED),
+    ),
+    Mutant(
+        "SPEC-01",
+        "a name may hold control characters",
+        "core/declared.py",
+        '_NO_NAME = frozenset({"Cc", "Cs",',
+        '_NO_NAME = frozenset({"Cs",',
+        (DECLARED,),
+    ),
+    Mutant(
+        "SPEC-01",
+        "a name that is empty is the function's",
+        "sources/functions.py",
+        'name = _first(declared.pop("name", None), derived.name)',
+        'name = declared.pop("name", None) or derived.name',
+        (DECORATED,),
+    ),
+    Mutant(
+        "SPEC-01",
+        "what is wrong with a name is told with the name as it steers a terminal",
+        "gate/catalogue.py",
+        'tool = repr(spec.name) if wrong.field == "name" else spec.name',
+        "tool = spec.name",
+        (BOUND,),
     ),
     Mutant(
         "ARGS-02",

@@ -312,7 +312,7 @@ def _build(function: Callable[..., Any], declared: dict[str, Any]) -> Tool:
         derived = derive.derive(function, context_type=Context)
     except derive.UnsupportedSignature as error:
         raise ToolDefinitionError(f"{getattr(function, '__name__', function)!s} can't be a tool: {error}") from error
-    name = declared.pop("name", None) or derived.name
+    name = _first(declared.pop("name", None), derived.name)
     declaring.check_functions(name, own)
     fields: dict[str, Any] = {
         "name": name,
@@ -382,7 +382,8 @@ def _check(spec: ToolSpec, own: Mapping[str, Any]) -> None:
     if complaint is None and (spec.versioned or spec.expects):
         complaint = versions.complaint(own.get("version"), spec)
     if complaint:
-        raise declaring.refused(spec.name, complaint)
+        misnamed = wrong is not None and wrong.field == "name"
+        raise declaring.refused(repr(spec.name) if misnamed else spec.name, complaint)
 
 
 def _cache_complaint(spec: ToolSpec) -> str | None:

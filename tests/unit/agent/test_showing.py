@@ -150,6 +150,17 @@ class TestSearch:
         await world.run(calling(search(*(f"select:{name}" for name in TOOLS))), "Done.", routing=routing)
         assert len(world.shown(1)) == 4
 
+    async def test_of_the_search_itself_it_is_said_that_it_is_shown(self, world):
+        await world.run(calling(search("select:tool_search")), "Done.")
+        (said,) = world.results(1)
+        assert said == {
+            "results": [
+                {"query": "select:tool_search", "tools": ["tool_search"], "note": "You are shown tool_search already."}
+            ],
+            "callable_from_next_step": ["tool_search"],
+        }
+        assert world.shown(1) == ["now", "tool_search"]
+
     async def test_a_full_set_refuses_and_drops_nothing(self, world):
         routing = Routing(preselect="off", tools=1, embedder="off")
         await world.run(
