@@ -132,10 +132,11 @@ def _why_not(one: Found, tools: int, tokens: int, room: Room, sure: Sure) -> str
     share = room.up_to(sure)
     by_name = f"the rest is for what is asked for by name, and the query '{SELECT}{one.name}' shows it"
     if tools >= share.tools:
-        return f"what is found by words fills {share.tools} of a turn's {room.tools} places: {by_name}"
+        places = f"what is found by words may fill {share.tools} of a turn's {room.tools} places, and they are taken"
+        return f"{places}: {by_name}"
     if tokens + one.tokens > share.tokens:
         return (
-            f"its schema takes about {one.tokens:,} tokens, and what is found by words fills {share.tokens:,} of a "
+            f"its schema takes about {one.tokens:,} tokens, and what is found by words may fill {share.tokens:,} of a "
             f"turn's {room.tokens:,}: {by_name}"
         )
     return ""

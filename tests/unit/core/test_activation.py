@@ -92,12 +92,12 @@ class TestShares:
     def test_where_only_words_are_out_of_room_the_way_by_name_is_said(self):
         (places,) = admit([found("c")], visible=[], active=[found("a")], room=Room(2, 1000)).refused
         assert places.why == (
-            "what is found by words fills 1 of a turn's 2 places: the rest is for what is asked for by name, and the "
-            "query 'select:c' shows it"
+            "what is found by words may fill 1 of a turn's 2 places, and they are taken: the rest is for what is asked "
+            "for by name, and the query 'select:c' shows it"
         )
         (size,) = admit([found("c", 90)], visible=[], active=[], room=Room(9, 100)).refused
         assert size.why == (
-            "its schema takes about 90 tokens, and what is found by words fills 80 of a turn's 100: the rest is for what "
+            "its schema takes about 90 tokens, and what is found by words may fill 80 of a turn's 100: the rest is for what "
             "is asked for by name, and the query 'select:c' shows it"
         )
 
