@@ -107,6 +107,54 @@ ROUTING_REPORT: Sequence[Mutant] = (
         (f"{CASES}::test_a_search_that_failed_teaches_nothing_of_what_had_come_before",),
     ),
     Mutant(
+        "DEFR-06", "all that came later in the turn was right for what was said", "stats/routing/cases.py",
+        "    until = turn.said_after(saying.step)\n", "    until = 10**6\n",
+        (CASES,),
+    ),
+    Mutant(
+        "DEFR-06", "all that came later in the turn was right for a search that led to nothing",
+        "stats/routing/cases.py",
+        "until = turn.said_after_search(search)", "until = 10**6",
+        (CASES,),
+    ),
+    Mutant(
+        "DEFR-06", "what a model says as it searches ends the search", "stats/routing/turn.py",
+        "return self.said_after(search.step + beside)", "return self.said_after(search.step)",
+        (CASES,),
+    ),
+    Mutant(
+        "DEFR-06", "what a user says after a search belongs to it", "stats/routing/turn.py",
+        "saying.step == search.step + 1 and not saying.by_user", "saying.step == search.step + 1",
+        (CASES,),
+    ),
+    Mutant(
+        "DEFR-06", "a plan that brought no tool ends nothing", "stats/routing/fold.py",
+        'if words != "" or event.preselected:', "if event.preselected:",
+        (CASES,),
+    ),
+    Mutant(
+        "DEFR-06", "a call that failed labels what was said", "stats/routing/fold.py",
+        "if call.runs and event.status is Status.SUCCESS and event.fallback is None:",
+        "if call.runs and event.fallback is None:",
+        (CASES,),
+    ),
+    Mutant(
+        "DEFR-06", "what stood in for a tool labels it right", "stats/routing/fold.py",
+        "if call.runs and event.status is Status.SUCCESS and event.fallback is None:",
+        "if call.runs and event.status is Status.SUCCESS:",
+        (CASES,),
+    ),
+    Mutant(
+        "DEFR-06", "guesses that came to nothing are not told apart", "stats/routing/tally.py",
+        'count["missed_in_vain"] += judged.how == "missed" and not turn.served(judged.tool, judged.step)', "pass",
+        (TALLY, PAGE),
+    ),
+    Mutant(
+        "DEFR-06", "the page leads to labels that there are not", "cli/routing_page.py",
+        "if found.later or found.missed > found.missed_in_vain:", "if found.later or found.missed:",
+        (PAGE,),
+    ),
+    Mutant(
         "DEFR-06", "one broken session hides the others", "stats/routing/reading.py",
         "                self.unread.append(head.session)", "                raise",
         (READING,),

@@ -10,6 +10,7 @@ import pytest
 
 from callslip import Runtime, tool
 from callslip.core.message import AssistantReply, ToolResults, UserText
+from callslip.core.routing import Routing
 from callslip.ports.model import Delta
 from callslip.providers.aliases import ANTHROPIC, CHAT, RESPONSES, Aliases
 from callslip.providers.anthropic import MessagesFormat
@@ -387,3 +388,31 @@ async def test_a_whole_run(form):
     assert [sorted(callable_in(form, seen.body)) for seen in server.seen] == 2 * [
         able, ["get_price", *able], ["get_price", *able],
     ]  # fmt: skip
+
+
+@pytest.mark.requirement("SPEC-02")
+@ways
+async def test_a_model_may_use_the_name_that_it_was_shown_a_tool_by_in_an_earlier_turn(stream):
+    @tool(name="pay.refund", risk="read", deferred=True)
+    def refund(payment: str) -> str:
+        """Refund a payment."""
+        return "refunded"
+
+    @tool(risk="read")
+    def now() -> str:
+        """Tell the time."""
+        return "noon"
+
+    alias = Aliases(["pay.refund"], CHAT).wire("pay.refund")
+    call = Call(alias, {"payment": "p1"})
+    script = [(call,), (find(f"select:{alias}"),), (call,), "Done."]
+    with serve(*script) as server:
+        quiet = Routing(preselect="off", embedder="off")
+        chat = OpenAIChat("m", base_url=server.url("openai_chat"), api_key="k")
+        async with Runtime(tools=[refund, now], model=chat, routing=quiet, stream=stream) as rt:
+            assert (await rt.run("Refund p1.", session="s")).text == "Done."
+        assert server.violations == []
+    hidden, found, done = (seen.body["messages"][-1]["content"] for seen in server.seen[1:])
+    assert "pay.refund is there, but was not shown to you in this step" in hidden
+    assert msgspec.json.decode(found)["callable_from_next_step"] == ["pay.refund"]
+    assert done == "refunded"

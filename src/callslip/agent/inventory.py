@@ -10,6 +10,8 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Sequence
 
+import msgspec
+
 from callslip.core.counting import SEARCH
 from callslip.core.tool import ToolSpec
 
@@ -18,6 +20,7 @@ _HEAD = (
     "They are:"
 )
 _OTHERS = "other"
+_REST = ", …"
 _LONGEST_CATEGORY = 60
 _LONGEST_NAME = 200
 """Characters; providers take 64 at most, and what is cut can't be asked for by its name."""
@@ -27,7 +30,8 @@ _NOT_SHOWN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 def inventory(specs: Iterable[ToolSpec], most_bytes: int) -> str:
     """The tools by category, in at most so many bytes; empty where there are none, or no room.
 
-    Where not all names fit, every category keeps its number and as many names as there is room for, in turns.
+    Where not all names fit, every category keeps its number and as many names as there is room for, in turns; where not
+    all categories do, it says how many more there are.
     """
     groups: dict[str, list[str]] = {}
     for spec in sorted(specs, key=lambda one: one.name):
@@ -55,32 +59,57 @@ def _flat(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
 
 
+class _Group(msgspec.Struct):
+    """A category, of which not all names may be shown."""
+
+    category: str
+    names: Sequence[str]
+    shown: int = 0
+
+    def cost(self) -> int:
+        """Bytes by which its line grows with one name more."""
+        more = len(self.names[self.shown].encode())
+        if self.shown + 1 == len(self.names):  # with all of them, neither the number nor the rest has to be said
+            return more - len(f" ({len(self.names)})") + (2 - len(_REST.encode()) if self.shown else 2)
+        return more + (2 if self.shown else 2 + len(_REST.encode()))
+
+
 def _fitted(groups: Sequence[tuple[str, list[str]]], room: int) -> list[str]:
-    shown = [0] * len(groups)
-    lines = [_line(category, names, 0) for category, names in groups]
-    while _size(lines) > room and lines:  # not even the numbers fit
-        lines.pop()
-    if len(lines) < len(groups):
-        return lines
-    left = room - _size(lines)
-    grows = True
+    numbers = [_line(category, names, 0) for category, names in groups]
+    left = room - _size(numbers)
+    if left < 0:  # not even the numbers fit
+        return _first(numbers, room)
+    made = [_Group(category, names) for category, names in groups]
+    grows = [group for group in made if group.names]
     while grows:
-        grows = False
-        for at, (category, names) in enumerate(groups):
-            if shown[at] == len(names):
-                continue
-            longer = _line(category, names, shown[at] + 1)
-            cost = len(longer.encode()) - len(lines[at].encode())
+        still = []
+        for group in grows:
+            cost = group.cost()
             if cost <= left:
                 left -= cost
-                lines[at], shown[at], grows = longer, shown[at] + 1, True
-    return lines
+                group.shown += 1
+                if group.shown < len(group.names):
+                    still.append(group)
+        grows = still
+    return [_line(group.category, group.names, group.shown) for group in made]
+
+
+def _first(lines: Sequence[str], room: int) -> list[str]:
+    """As many of the lines as there is room for, and how many more there are."""
+    sizes = [len(line.encode()) + 1 for line in lines]
+    left = room - sum(sizes)
+    for kept in range(len(lines) - 1, 0, -1):
+        left += sizes[kept]
+        rest = f"- … and {len(lines) - kept:,} more categories"
+        if left >= len(rest.encode()) + 1:
+            return [*lines[:kept], rest]
+    return []
 
 
 def _line(category: str, names: Sequence[str], shown: int) -> str:
     if shown == len(names):
         return f"- {category}: {', '.join(names)}"
-    some = f": {', '.join(names[:shown])}, …" if shown else ""
+    some = f": {', '.join(names[:shown])}{_REST}" if shown else ""
     return f"- {category} ({len(names)}){some}"
 
 

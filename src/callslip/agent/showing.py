@@ -77,13 +77,15 @@ async def _preselect(
     most = parts.routing.preselected(len(parts.catalogue.deferred))
     if parts.finder is None or not most or not said:
         return ()
+    room = Room(parts.routing.tools, parts.routing.tokens)
+    if len(known) >= room.up_to("guessed").tools:
+        return ()
     visible = [tool.name for tool in pinned]
     without = {*visible, *(one.name for one in known)}
     work = _likely(drive, parts.finder, said, most, without)
     fitting = await unless_stopped(drive, work, new_turn=turn != drive.state.turn)
     wanted = [parts.catalogue.found(name) for name in fitting if name in parts.catalogue]
-    room = Room(parts.routing.tools, parts.routing.tokens)
-    return admit(wanted, visible=visible, active=known, room=room).activated
+    return admit(wanted, visible=visible, active=known, room=room, sure="guessed").activated
 
 
 async def _likely(drive: Drive, finder: Finder, said: str, most: int, without: Collection[str]) -> tuple[str, ...]:
@@ -125,6 +127,7 @@ def for_caller(drive: Drive, names: Iterable[str] | None) -> tuple[VisibleTool, 
     shown = {tool.name for tool in pinned}
     routing = drive.parts.routing
     known = [one for one in active(drive.parts, drive.state.activated) if one.name not in shown]
-    latest = admit(known[::-1], visible=(), active=(), room=Room(routing.tools, routing.tokens)).visible
+    room = Room(routing.tools, routing.tokens)
+    latest = admit(known[::-1], visible=(), active=(), room=room, sure="named").visible
     chosen = [one for one in known if one.name in latest]
     return (*pinned, *(VisibleTool(name=one.name, version=one.version) for one in chosen))

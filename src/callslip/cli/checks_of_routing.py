@@ -11,6 +11,7 @@ from typing import Any
 from callslip.bound import bind, embedder_of
 from callslip.build import TOOLS_FILE
 from callslip.cli.checks import Finding, bad, ok, warn
+from callslip.core.activation import Room
 from callslip.core.routing import Routing
 from callslip.errors import CallslipError
 from callslip.gate.room import always_shown, never_shown, told
@@ -46,7 +47,16 @@ def check_routing(executors: Sequence[Any], routing: Routing) -> list[Finding]:
     found += [warn(f"tool {one.name}", told(one, routing)) for one in never[:_NAMED]]
     if len(never) > _NAMED:
         found.append(warn(FOUND, f"{len(never) - _NAMED} more can never be shown: `callslip tools` names them"))
-    return [*found, *_keys(routing)]
+    return [*found, *_guesses(routing), *_keys(routing)]
+
+
+def _guesses(routing: Routing) -> list[Finding]:
+    """Whether as many tools as are asked for can be shown unasked."""
+    most = Room(routing.tools, routing.tokens).up_to("guessed").tools
+    if not isinstance(routing.preselect, int) or routing.preselect <= most:
+        return []
+    said = f"preselect = {routing.preselect}, and a turn shows no more than {most} unasked (half of `tools`)"
+    return [warn("preselect", f"{said}: the rest is for what is searched for. Lower it, or raise `tools` in [routing]")]
 
 
 def _by(routing: Routing) -> str:

@@ -108,7 +108,7 @@ async def missed(
     if kept:
         look.say("  The file holds what users and models said. Guard it like the state folder.", dim=True)
     elif not everything:
-        look.say("  Nothing was missed. --all writes what was found, too.", dim=True)
+        look.say("  Nothing that was used with success was missed. --all writes what was found, too.", dim=True)
     return 0
 
 

@@ -95,6 +95,7 @@ def _ways(found: RoutingStats) -> None:
     missed = [
         f"{found.missed_then_named:,} then found by name" if found.missed_then_named else "",
         f"{found.missed_then_found:,} offered afterwards" if found.missed_then_found else "",
+        f"{found.missed_in_vain:,} without any success" if found.missed_in_vain else "",
     ]
     for how, many, said in (
         ("preselected", found.preselected, "they fitted what was said"),
@@ -198,7 +199,7 @@ def _footer(given: Given, found: RoutingStats, dropped: Sequence[str]) -> None:
     look.hang("", f"{_many(found.turns, 'turn')}{opened} of {_many(found.sessions, 'session')}{since}", dim=True)
     if dropped:
         look.hang("", f"A wider terminal, or --json, shows {', '.join(dict.fromkeys(dropped))} too.", dim=True)
-    if found.later or found.missed:
+    if found.later or found.missed > found.missed_in_vain:
         look.hang("", "What was not offered in time, as labelled data:", dim=True)
         look.say(f"  {given.command('routing', 'missed', '--out', 'missed.jsonl')}", dim=True)
 

@@ -1,10 +1,18 @@
-"""Which of the tools that were found become visible: as many as there is room for, and none makes way (DEFR-02)."""
+"""Which of the tools that were found become visible: as many as there is room for, and none makes way (DEFR-02).
+
+The less sure it is that a tool is wanted, the sooner the turn is full for it: guesses leave half of the room, and what
+fits a model's words leaves a fifth, so that what it asks for by name finds a place. What counts is how full the turn
+is, whatever has filled it: so nothing has to be kept of how each came in.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from typing import Literal
 
 import msgspec
+
+from callslip.core.routing import SELECT
 
 BYTES_BY_TOKEN = 4
 """How schemas are counted. Tokenisers differ; JSON takes them about so many bytes a token."""
@@ -19,11 +27,30 @@ class Found(msgspec.Struct, frozen=True):
     """What showing it costs."""
 
 
+Sure = Literal["guessed", "found", "named"]
+"""That a tool is wanted: it may fit what was said; it fits what a model searched for; a model has asked for just it."""
+
+
 class Room(msgspec.Struct, frozen=True):
     """For tools that are found in a turn."""
 
     tools: int
     tokens: int
+
+    def up_to(self, sure: Sure) -> Room:
+        """How full the turn may get by such tools."""
+        if sure == "named":
+            return self
+        keep = _half if sure == "guessed" else _fifth
+        return Room(self.tools - keep(self.tools), self.tokens - keep(self.tokens))
+
+
+def _half(whole: int) -> int:
+    return -(-whole // 2)
+
+
+def _fifth(whole: int) -> int:
+    return -(-whole // 5) if whole > 1 else 0
 
 
 class Refused(msgspec.Struct, frozen=True):
@@ -43,7 +70,15 @@ class Admission(msgspec.Struct, frozen=True, kw_only=True):
     refused: tuple[Refused, ...] = ()
 
 
-def admit(wanted: Iterable[Found], *, visible: Iterable[str], active: Iterable[Found], room: Room) -> Admission:
+def admit(
+    wanted: Iterable[Found],
+    *,
+    visible: Iterable[str],
+    active: Iterable[Found],
+    room: Room,
+    sure: Sure = "found",
+    named: Collection[str] = (),
+) -> Admission:
     """Take the tools in as they come, best first, while there is room.
 
     A large one that doesn't fit leaves its place to a smaller one that comes after it.
@@ -53,9 +88,11 @@ def admit(wanted: Iterable[Found], *, visible: Iterable[str], active: Iterable[F
         visible: names that can be called anyway; they need no room.
         active: what this turn has found before.
         room: for all that a turn finds.
+        sure: that they are wanted.
+        named: those of them that were asked for by name.
     """
     known = {one.name: one for one in active}
-    tokens = sum(one.tokens for one in known.values())
+    tools, tokens = len(known), sum(one.tokens for one in known.values())
     shown = {*visible, *known}
     names: list[str] = []
     taken: list[Found] = []
@@ -64,22 +101,46 @@ def admit(wanted: Iterable[Found], *, visible: Iterable[str], active: Iterable[F
         if one.name in names:
             continue
         if one.name not in shown:
-            why = _no_room(one, len(known) + len(taken), tokens, room)
+            why = _why_not(one, tools, tokens, room, "named" if one.name in named else sure)
             if why:
                 refused.append(Refused(one.name, why))
                 continue
             taken.append(one)
-            tokens += one.tokens
+            tools, tokens = tools + 1, tokens + one.tokens
         names.append(one.name)
     return Admission(visible=tuple(names), activated=tuple(taken), refused=tuple(refused))
 
 
-def _no_room(one: Found, tools: int, tokens: int, room: Room) -> str:
-    if tools >= room.tools:
-        return f"no more than {room.tools} found tools are shown in a turn, and so many are"
+def no_room(one: Found, *, active: Iterable[Found], room: Room) -> str:
+    """Why the tool can't become visible in this turn, not even by its name; empty: it can, or it is."""
+    refused = admit([one], visible=(), active=active, room=room, sure="named").refused
+    return refused[0].why if refused else ""
+
+
+def _why_not(one: Found, tools: int, tokens: int, room: Room, sure: Sure) -> str:
+    """As half a sentence, with what can be done; empty: there is room."""
     if one.tokens > room.tokens:
-        return f"its schema takes about {one.tokens:,} tokens, and a turn has {room.tokens:,} for found tools"
+        return f"its schema takes about {one.tokens:,} tokens, and a turn has {room.tokens:,} for found tools: {_NEVER}"
+    if tools >= room.tools:
+        return f"no more than {room.tools} found tools are shown in a turn, and so many are: {_FULL}"
     if tokens + one.tokens > room.tokens:
-        left = room.tokens - tokens
-        return f"its schema takes about {one.tokens:,} tokens, and of the turn's {room.tokens:,} only {left:,} are left"
+        left = max(0, room.tokens - tokens)
+        return (
+            f"its schema takes about {one.tokens:,} tokens, and of the turn's {room.tokens:,} only {left:,} are left: "
+            f"{_FULL}"
+        )
+    share = room.up_to(sure)
+    by_name = f"the rest is for what is asked for by name, and the query '{SELECT}{one.name}' shows it"
+    if tools >= share.tools:
+        places = f"what is found by words may fill {share.tools} of a turn's {room.tools} places, and they are taken"
+        return f"{places}: {by_name}"
+    if tokens + one.tokens > share.tokens:
+        return (
+            f"its schema takes about {one.tokens:,} tokens, and what is found by words may fill {share.tokens:,} of a "
+            f"turn's {room.tokens:,}: {by_name}"
+        )
     return ""
+
+
+_NEVER = "it can never be shown, so do without it"
+_FULL = "use what you are shown, or end your turn; the next one begins anew"

@@ -5,6 +5,7 @@ A declaration is believed, so one that means nothing must not look as if it did:
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
@@ -29,6 +30,8 @@ _OTHERS = frozenset({"input_schema", "output_schema", "examples", "normalise"})
 _WORDS: Final[dict[type, str]] = {str: "a text", bool: "True or False"}
 
 
+_NO_NAME = frozenset({"Cc", "Cs", "Zl", "Zp"})
+"""Kinds of characters that no name holds: controls, halves of characters, and what ends a line."""
 _FIELDS = msgspec.structs.fields(ToolSpec)
 """Worked out once: with thousands of tools it took three quarters of a start."""
 
@@ -43,7 +46,7 @@ class Complaint(msgspec.Struct, frozen=True):
 
 def complaint(spec: ToolSpec) -> Complaint | None:
     """The first thing that is wrong; ``None``: nothing is."""
-    return _wrong_type(spec) or _too_long(spec) or _meaningless(spec)
+    return _wrong_type(spec) or _misnamed(spec.name) or _too_long(spec) or _meaningless(spec)
 
 
 def _wrong_type(spec: ToolSpec) -> Complaint | None:
@@ -61,6 +64,17 @@ def _wrong_type(spec: ToolSpec) -> Complaint | None:
         if not isinstance(value, type(default)):
             known = _WORDS.get(type(default), "one of its words")
             return Complaint(f"{field.name} has to be {known}, and is {_shown(value)}", field.name)
+    return None
+
+
+def _misnamed(name: str) -> Complaint | None:
+    """A name is called, listed in prompts and printed on terminals, one to a line."""
+    if not name.strip():
+        return Complaint("a tool needs a name, and this one is empty", "name")
+    odd = "" if name.isprintable() else next((one for one in name if unicodedata.category(one) in _NO_NAME), "")
+    if odd:
+        what = "a line break" if odd in "\n\r\x0b\x0c\x85\u2028\u2029" else "a control character"
+        return Complaint(f"its name holds {what} ({ascii(odd)[1:-1]})", "name")
     return None
 
 

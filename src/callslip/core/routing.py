@@ -17,6 +17,11 @@ _MOST = 10_000
 Defer = Literal["declared", "auto", "all", "none"]
 
 
+def selects(query: str) -> bool:
+    """Whether the query names tools."""
+    return query.strip().casefold().startswith(SELECT)
+
+
 class Routing(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a project may set in ``[routing]`` of callslip.toml."""
 

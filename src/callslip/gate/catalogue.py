@@ -197,8 +197,9 @@ def _entry(executor: Executor) -> Entry:
     spec = executor.spec
     wrong = declared.complaint(spec)
     if wrong is not None:
+        tool = repr(spec.name) if wrong.field == "name" else spec.name
         raise ToolDefinitionError(
-            f"{spec.name}: {wrong.said}. Nothing was started. Correct `{wrong.field}`."
+            f"{tool}: {wrong.said}. Nothing was started. Correct `{wrong.field}`."
         ) from ValueError(wrong.said)
     try:
         arguments = compile_schema(spec.input_schema)

@@ -53,6 +53,8 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     """It was proposed too often, and always came to this end."""
     made: Callable[[str, bytes], Repeat | None] | None = None
     """The same of the calls of this tool with these final arguments; ``None``: none was made too often."""
+    no_room: Callable[[str], str] | None = None
+    """Why a tool that can be found can't be shown in this turn any more, not even by its name; empty: it can."""
 
 
 def judge(case: Case, catalogue: Catalogue, policy: Policy) -> Passed | Refusal:
@@ -64,7 +66,7 @@ def judge(case: Case, catalogue: Catalogue, policy: Policy) -> Passed | Refusal:
 def _judge(case: Case, catalogue: Catalogue, policy: Policy) -> Passed | Refusal:
     name = lookup(case.tool, (tool.name for tool in case.visible))
     if isinstance(name, Refusal):
-        return not_shown(case.tool, case.visible, catalogue) or name
+        return not_shown(case.tool, case.visible, catalogue, case.no_room) or name
     entry = resolve(name, case.visible, catalogue, case.caller)
     if isinstance(entry, Refusal):
         return entry

@@ -18,6 +18,11 @@ def deferred(specs: Sequence[ToolSpec], routing: Routing) -> frozenset[str]:
     """
     bound = {spec.name for spec in specs}
     for name in routing.pinned:
+        if name == SEARCH and name not in bound:
+            raise ToolDefinitionError(
+                f"{SEARCH!r} is to be pinned. Models are shown it by itself wherever there is anything to find, and "
+                "nobody binds it. Nothing was started. Take it out of `pinned` in [routing]."
+            )
         if name not in bound:
             raise ToolDefinitionError(
                 f"The tool {name!r} is to be pinned and is not bound. Nothing was started. Correct `pinned` in "

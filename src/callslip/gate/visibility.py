@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from callslip.core.counting import SEARCH
 from callslip.core.events.model_requested import VisibleTool
@@ -42,21 +42,29 @@ def resolve(name: str, visible: Sequence[VisibleTool], catalogue: Catalogue, cal
     return entry
 
 
-def not_shown(name: str, visible: Sequence[VisibleTool], catalogue: Catalogue) -> Refusal | None:
+def not_shown(
+    name: str, visible: Sequence[VisibleTool], catalogue: Catalogue, no_room: Callable[[str], str] | None = None
+) -> Refusal | None:
     """What is said of a tool that a model can find and was not shown; ``None``: there is none of that name.
 
-    It tells no more than any model may know: what can be found is listed to it.
+    It tells no more than any model may know: what can be found is listed to it. ``no_room``: why a tool can't be shown
+    in this turn; then nobody is told to search for it.
     """
     if not catalogue.deferred or not any(tool.name == SEARCH for tool in visible):
         return None
     found = lookup(name, (entry.executor.spec.name for entry in catalogue.discoverable))
     if isinstance(found, Refusal):
         return None
+    why = "" if no_room is None else no_room(found)
+    helps = (
+        f"It can't be shown in this turn: {why}."
+        if why
+        else "If you have just searched for it, call it in your next step. Otherwise find it first: "
+        f"{SEARCH} with the query {SELECT + found!r}."
+    )
     return Refusal(
         status=Status.NOT_FOUND,
         code="not_shown",
-        message=f"{found} is there, but was not shown to you in this step, so nothing was executed. If you have just "
-        f"searched for it, call it in your next step. Otherwise find it first: {SEARCH} with the query "
-        f"{SELECT + found!r}.",
-        retryable=True,
+        message=f"{found} is there, but was not shown to you in this step, so nothing was executed. {helps}",
+        retryable=not why,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from callslip.core import payload
@@ -43,7 +43,7 @@ class Context:
         until: float | None = None,
         grace: float = 5.0,
         version: str | int | None = None,
-        activate: Callable[[Sequence[str]], Admission] | None = None,
+        activate: Callable[[Sequence[str], Collection[str]], Admission] | None = None,
     ) -> None:
         self.session = session
         self.call_id = call_id
@@ -75,11 +75,15 @@ class Context:
         self._abandoned: Callable[[Any, BaseException | None], None] | None = None
         self._lock = threading.Lock()
 
-    def activate(self, tools: Sequence[str]) -> Admission:
+    def activate(self, tools: Sequence[str], named: Collection[str] = ()) -> Admission:
         """Make bound tools visible to the model from the next step of its turn on, best first, as far as there is room.
         It holds if the call succeeds. For a tool that finds tools; to be called on the event loop.
+
+        Args:
+            tools: their names.
+            named: those of them that the model has asked for by name; some room is kept for these.
         """
-        return Admission() if self._activate is None else self._activate(tools)
+        return Admission() if self._activate is None else self._activate(tools, named)
 
     def remaining(self) -> float:
         """Seconds until the deadline; never negative. Counted from the dispatch, whatever becomes of the clock."""

@@ -9,16 +9,12 @@ tool can't take the place of another by bearing its alias as a name.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import re
 from collections.abc import Iterable
 
 import msgspec
 
-_DIGEST_LENGTH = 12
-"""Base32 characters, 60 bits."""
-_ALIAS_TAIL = re.compile(rf"_[a-z2-7]{{{_DIGEST_LENGTH}}}\Z")
+from callslip.core.alias import DIGEST_LENGTH, digest, digest_in
 
 
 class WireRule(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,7 +82,7 @@ class Aliases:
         known = self._wires.get(name)
         if known is not None:
             return known
-        if self._rule.allows(name) and not _ALIAS_TAIL.search(name):
+        if self._rule.allows(name) and not digest_in(name):
             return name
         attempt = 0
         while True:
@@ -104,11 +100,5 @@ def _alias(name: str, rule: WireRule, attempt: int) -> str:
     legible = re.sub(f"[^{rule.characters}]", "_", name) or "tool"
     if rule.first and not re.match(f"[{rule.first}]", legible):
         legible = f"_{legible}"
-    legible = legible[: rule.longest - _DIGEST_LENGTH - 1]
-    return f"{legible}_{_digest(name, attempt)}"
-
-
-def _digest(name: str, attempt: int) -> str:
-    # A name is hashed as it is, lone surrogates included: it is only ever compared with itself.
-    source = name.encode("utf-8", "surrogatepass") + (b"\0%d" % attempt if attempt else b"")
-    return base64.b32encode(hashlib.sha256(source).digest()).decode("ascii").lower()[:_DIGEST_LENGTH]
+    legible = legible[: rule.longest - DIGEST_LENGTH - 1]
+    return f"{legible}_{digest(name, attempt)}"

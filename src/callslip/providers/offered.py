@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from callslip.core.alias import digest, digest_in
 from callslip.core.message import CallMessage
 from callslip.ports.model import Proposal, Request, ToolView
 from callslip.providers.aliases import Aliases, WireRule
@@ -54,6 +55,7 @@ class Offered:
         called = [call.tool for call in calls_in(request.messages)]
         views = request.tools if loading is None else loading.ordered(request.tools)
         self.loading = loading
+        self._deferred = () if request.searching is None else request.searching.deferred
         self.aliases = Aliases([*(tool.name for tool in views), *called], rule)
         self.tools = tuple(self._offer(tool, dialect, False if tool.name in loose else strict) for tool in views)
         self.named = {tool.name: tool for tool in self.tools}
@@ -71,12 +73,20 @@ class Offered:
         return self.aliases.wire(name)
 
     def tool(self, wire: str) -> str:
-        """The tool that goes by this name; a name that nobody has stays as it is, for the gate to refuse.
+        """The tool that goes by this name, offered or not; a name that none has stays as it is, for the gate to refuse.
 
         White space around an alias, and the prefix that models invent, are forgiven as the gate forgives them of names.
         """
-        known = self.aliases.tool(wire) or self.aliases.tool(wire.strip().removeprefix(INVENTED_PREFIX))
-        return known or wire
+        bare = wire.strip().removeprefix(INVENTED_PREFIX)
+        return self.aliases.tool(wire) or self.aliases.tool(bare) or self._hidden(bare) or wire
+
+    def _hidden(self, wire: str) -> str | None:
+        """A tool that can be found and is not offered now: a model may remember its alias from an earlier turn."""
+        ending = digest_in(wire)
+        if not ending:
+            return None
+        same = (view.name for view in self._deferred if digest(view.name) == ending)
+        return next((name for name in same if self.aliases.wire(name) == wire), None)
 
     def proposal(self, wire: str, arguments: str | dict[str, Any], provider_id: str) -> Proposal:
         """A call as the model meant it. Its own text stays to the letter, unless shaping has to be undone."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 
+from callslip.core import alias
 from callslip.core.near_names import NearNames
 from callslip.core.routing import SELECT
 from callslip.ports.finder import Unknown
@@ -18,11 +20,6 @@ _ECHO = 100
 NO_NAMES = f"No name stands behind {SELECT!r}. Write the tools' names there, with commas between them: '{SELECT}a,b'."
 
 
-def selects(query: str) -> bool:
-    """Whether the query names tools."""
-    return query.strip().casefold().startswith(SELECT)
-
-
 def names_of(text: str) -> list[str]:
     """The names in what stands behind ``select:``, each once."""
     return list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
@@ -33,7 +30,8 @@ class ByName:
 
     def __init__(self, cards: Sequence[Card], names: Names) -> None:
         self._names = names
-        self._near = NearNames(sorted(card.id for card in cards))
+        self._ids = sorted(card.id for card in cards)
+        self._near = NearNames(self._ids)
         tools: dict[str, list[str]] = {}
         for card in sorted(cards, key=lambda card: card.id):
             if card.server:
@@ -42,9 +40,21 @@ class ByName:
         for server, own in tools.items():
             self._servers.setdefault(name_key(server), {})[server] = own
 
+    def named(self, name: str, server: str | None = None) -> list[str]:
+        """Ids of the tools that go by the name, or of the one that a provider's alias stands for."""
+        found = self._names.named([name], server)
+        ending = "" if found else alias.digest_in(name)
+        tool = self._by_digest.get(ending) if ending else None
+        return found if tool is None else [one for one in self._names.named([tool], server) if one == tool]
+
+    @cached_property
+    def _by_digest(self) -> dict[str, str]:
+        """Made when something is asked for that looks like an alias."""
+        return {alias.digest(name): name for name in self._ids}
+
     def unknown(self, names: Iterable[str], server: str | None) -> tuple[tuple[Unknown, ...], str]:
         """Which of the names no tool has, what may have been meant, and what else there is to say of it."""
-        missing = [name for name in names if not self._names.named([name], server)]
+        missing = [name for name in names if not self.named(name, server)]
         said = tuple(Unknown(name=_cut(name), near=self._near.near(name)) for name in missing[:_MOST_UNKNOWN])
         notes = []
         if missing and server is not None:

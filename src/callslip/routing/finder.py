@@ -12,11 +12,11 @@ from typing import Any, TypeVar
 
 import anyio.to_thread
 
-from callslip.core.routing import SELECT
+from callslip.core.routing import SELECT, selects
 from callslip.core.tool import ToolSpec
 from callslip.ports.embedder import Embedder
 from callslip.ports.finder import Findings, Matches
-from callslip.routing.by_name import names_of, selects
+from callslip.routing.by_name import names_of
 from callslip.routing.card import Card
 from callslip.routing.kept_vectors import beside
 from callslip.routing.meaning import Meaning

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import msgspec
 
-from callslip.core.routing import SELECT
+from callslip.core.routing import SELECT, selects
 from callslip.ports.embedder import Embedder
 from callslip.ports.finder import Unknown
 from callslip.routing import fit
-from callslip.routing.by_name import NO_NAMES, ByName, names_of, selects
+from callslip.routing.by_name import NO_NAMES, ByName, names_of
 from callslip.routing.card import Card
 from callslip.routing.exact import Names
 from callslip.routing.fuse import fuse
@@ -163,7 +163,7 @@ class Ranker:
         """The tools that go by these names, separated by commas; what is unknown is left out."""
         return [
             Hit(id=found, score=1.0, coverage=1.0, exact=True)
-            for found in dict.fromkeys(found for name in names_of(names) for found in self._names.named([name], server))
+            for found in dict.fromkeys(found for name in names_of(names) for found in self._by_name.named(name, server))
         ]
 
     def _of_server(self, query: str, server: str | None, without: Collection[str]) -> list[Hit]:

@@ -37,7 +37,8 @@ def count_unspaced(text: str) -> int:
 def share(text: str) -> float:
     """Which part of the text's letters is of such a script, 0 to 1."""
     found = count_unspaced(text)
-    return min(1.0, found / sum(map(str.isalpha, text))) if found else 0.0
+    # A newly assigned letter of these scripts is none yet to an older Python.
+    return found / max(found, sum(map(str.isalpha, text))) if found else 0.0
 
 
 def grams(run: str) -> list[str]:

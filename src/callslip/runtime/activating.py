@@ -6,8 +6,9 @@ response, in the same commit. Until then the room is kept, so that siblings don'
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
+from callslip.core import activation
 from callslip.core.activation import Admission, Found, Room, admit
 from callslip.core.counting import CALLER
 from callslip.core.events.model_requested import VisibleTool
@@ -21,20 +22,34 @@ def active(parts: Parts, known: dict[str, str]) -> list[Found]:
     return [one for one in there if one.version == known[one.name]]
 
 
-def activate(drive: Drive, call_id: str, names: Iterable[str]) -> Admission:
-    """Take the tools in, for this call. The room is kept until :func:`let_go`."""
-    parts, state = drive.parts, drive.state
-    # A dispatcher's session has no turns that would end: there the latest count (for_caller), and none takes room.
-    turns = state.step is None or state.step.model != CALLER
-    known = active(parts, state.activated) if turns else []
-    for siblings in drive.activating.values():
-        known += siblings
-    pinned = [tool.name for tool in parts.catalogue.visible()]
-    room = Room(parts.routing.tools, parts.routing.tokens)
-    wanted = [parts.catalogue.found(name) for name in names if name in parts.catalogue]
-    admission = admit(wanted, visible=pinned, active=known, room=room)
+def activate(drive: Drive, call_id: str, names: Iterable[str], named: Collection[str] = ()) -> Admission:
+    """Take the tools in, for this call. The room is kept until :func:`let_go`. ``named``: those asked for by name."""
+    catalogue = drive.parts.catalogue
+    wanted = [catalogue.found(name) for name in names if name in catalogue]
+    pinned = [tool.name for tool in catalogue.visible()]
+    admission = admit(wanted, visible=pinned, active=_taking_room(drive), room=_room(drive.parts), named=named)
     drive.activating[call_id] = [*drive.activating.get(call_id, ()), *admission.activated]
     return admission
+
+
+def no_room(drive: Drive, name: str) -> str:
+    """Why the bound tool can't become visible now, not even by its name; empty: it can, or it is about to."""
+    found = drive.parts.catalogue.found(name)
+    return activation.no_room(found, active=_taking_room(drive), room=_room(drive.parts))
+
+
+def _taking_room(drive: Drive) -> list[Found]:
+    state = drive.state
+    # A dispatcher's session has no turns that would end: there the latest count (for_caller), and none takes room.
+    turns = state.step is None or state.step.model != CALLER
+    known = active(drive.parts, state.activated) if turns else []
+    for siblings in drive.activating.values():
+        known += siblings
+    return known
+
+
+def _room(parts: Parts) -> Room:
+    return Room(parts.routing.tools, parts.routing.tokens)
 
 
 def activated(drive: Drive, call_id: str) -> tuple[VisibleTool, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,7 +20,7 @@ from callslip.gate import approval
 from callslip.gate.approval import Ask, Permitted, Trusted
 from callslip.gate.pipeline import Case, Passed, judge
 from callslip.gate.refusal import Refusal
-from callslip.runtime import budgeting, payloads, secrets
+from callslip.runtime import activating, budgeting, payloads, secrets
 from callslip.runtime.drive import Drive
 from callslip.runtime.proofs import asker, in_force, requester_fault, revert_fault
 from callslip.schema.normalise import Moment
@@ -126,6 +127,7 @@ async def _pass(drive: Drive, call: CallState, raw: Payload, instead: Instead | 
         caller=caller,
         repeated=budgeting.repeated(drive, call) if instead is None else None,
         made=budgeting.made(drive, call) if instead is None else None,
+        no_room=functools.partial(activating.no_room, drive) if drive.parts.catalogue.deferred else None,
     )
     passed = judge(case, drive.parts.catalogue, drive.parts.policy)
     if isinstance(passed, Refusal):

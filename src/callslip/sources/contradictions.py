@@ -36,7 +36,8 @@ def check(spec: ToolSpec, own: Mapping[str, Any]) -> None:
     if complaint is None and (spec.versioned or spec.expects):
         complaint = versions.complaint(own.get("version"), spec)
     if complaint:
-        raise declaring.refused(spec.name, complaint)
+        misnamed = wrong is not None and wrong.field == "name"
+        raise declaring.refused(repr(spec.name) if misnamed else spec.name, complaint)
 
 
 def _cache_complaint(spec: ToolSpec) -> str | None:

@@ -310,7 +310,7 @@ def _build(function: Callable[..., Any], declared: dict[str, Any]) -> Tool:
         derived = derive.derive(function, context_type=Context)
     except derive.UnsupportedSignature as error:
         raise ToolDefinitionError(f"{getattr(function, '__name__', function)!s} can't be a tool: {error}") from error
-    name = declared.pop("name", None) or derived.name
+    name = _first(declared.pop("name", None), derived.name)
     declaring.check_functions(name, own)
     fields: dict[str, Any] = {
         "name": name,

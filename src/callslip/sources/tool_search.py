@@ -9,16 +9,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
+from callslip.core import alias
 from callslip.core.activation import Admission
 from callslip.core.counting import SEARCH
 from callslip.core.events.tool_dispatch import Evidence
 from callslip.core.near_names import NearNames
-from callslip.core.routing import SELECT
+from callslip.core.routing import SELECT, selects
 from callslip.core.tool import Recovery, Risk, ToolSpec
 from callslip.errors import ToolDefinitionError
 from callslip.ports.context import Context
 from callslip.ports.executor import ProbeAnswer
-from callslip.ports.finder import Finder, Findings, Unknown
+from callslip.ports.finder import Finder, Findings, Matches, Unknown
 
 MOST_QUERIES = 5
 _ECHO = 200
@@ -90,8 +93,9 @@ class ToolSearch:
     async def run(self, arguments: Mapping[str, Any], context: Context) -> dict[str, Any]:
         server, note = self._server(arguments.get("server") or "")
         findings = await self._finder.search(arguments["queries"], self._most, server=server)
+        findings = msgspec.structs.replace(findings, matches=tuple(map(_with_itself, findings.matches)))
         wanted = dict.fromkeys(name for match in findings.matches for name in match.tools)
-        admission = context.activate(_in_turns(findings, wanted))
+        admission = context.activate(_in_turns(findings, wanted), _named(findings))
         context.notes = (*context.notes, *_notes(findings, admission))
         return _said(findings, admission, " ".join(filter(None, (note, findings.trouble))))
 
@@ -118,6 +122,21 @@ class ToolSearch:
         raise ToolDefinitionError(f"{SEARCH} changes nothing, so there is no target to look at.")
 
 
+def _with_itself(match: Matches) -> Matches:
+    """The search is no tool that has to be found, so no index has it; whoever asks for it is shown it already."""
+    others = tuple(one for one in match.unknown if not _is_search(one.name))
+    if len(others) == len(match.unknown):
+        return match
+    said = f"You are shown {SEARCH} already."
+    return msgspec.structs.replace(
+        match, tools=(*match.tools, SEARCH), unknown=others, nothing="", note=" ".join(filter(None, (match.note, said)))
+    )
+
+
+def _is_search(name: str) -> bool:
+    return name.casefold() == SEARCH or alias.digest_in(name) == alias.digest(SEARCH)
+
+
 def _in_turns(findings: Findings, wanted: Mapping[str, None]) -> list[str]:
     """The best of each query first, then the second of each: where room is short, every need gets something."""
     place = {name: len(wanted) for name in wanted}
@@ -125,6 +144,13 @@ def _in_turns(findings: Findings, wanted: Mapping[str, None]) -> list[str]:
         for at, name in enumerate(match.tools):
             place[name] = min(place[name], at)
     return sorted(wanted, key=lambda name: place[name])
+
+
+def _named(findings: Findings) -> frozenset[str]:
+    """The tools that a query asks for by name, and not by what they do."""
+    return frozenset(
+        name for one in findings.matches for name in one.tools if selects(one.query) or one.query.strip() == name
+    )
 
 
 def _said(findings: Findings, admission: Admission, note: str) -> dict[str, Any]:

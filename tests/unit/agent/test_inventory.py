@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
+from callslip.agent import inventory as module
 from callslip.agent.inventory import inventory
 from callslip.core.tool import ToolSpec
 
@@ -37,6 +38,44 @@ def test_where_not_all_names_fit_each_category_keeps_its_number_and_its_share():
     assert first.startswith("- a (40): a.tool_0, ")
     assert first.endswith(", …")
     assert second == "- b: b.one, b.two"
+
+
+def test_where_not_all_categories_fit_it_says_how_many_more_there_are():
+    found = specs(*(f"server{n}.tool" for n in range(3_000)))
+    made = inventory(found, 4000)
+    first, *others, last = lines(made)
+    assert first == "- server0 (1)"
+    assert last == f"- … and {3_000 - len(others) - 1:,} more categories"
+    assert 4000 - 25 < len(made.encode()) <= 4000, "there is no room for one more"
+
+
+def test_as_many_names_as_there_is_room_for():
+    found = [*specs(*(f"a.é{n}" for n in range(50))), *specs("b.one", "b.two", "c.x")]
+    whole = len(inventory(found, 4000).encode())
+    assert "…" not in inventory(found, whole)
+    for most in range(190, whole):
+        made = inventory(found, most)
+        assert made.count("…") == 1
+        assert most - 10 < len(made.encode()) <= most
+
+
+def test_each_line_is_made_only_so_often(monkeypatch):
+    made = []
+    line = module._line
+    monkeypatch.setattr(module, "_line", lambda *given: made.append(given) or line(*given))
+    for found in (specs(*(f"s{n}.t" for n in range(2_000))), specs(*(f"a.t{n}" for n in range(2_000)))):
+        made.clear()
+        for most in (1_000, 18_000):
+            inventory(found, most)
+        assert len(made) <= 2 * 3 * len(found)
+
+
+def test_lengths_are_measured_only_so_often(monkeypatch):
+    measured = []
+    size = module._size
+    monkeypatch.setattr(module, "_size", lambda given: measured.append(1) or size(given))
+    inventory(specs(*(f"s{n}.t" for n in range(2_000))), 1_000)
+    assert len(measured) <= 2
 
 
 def test_nothing_where_there_is_nothing_or_no_room():

@@ -150,6 +150,17 @@ class TestSearch:
         await world.run(calling(search(*(f"select:{name}" for name in TOOLS))), "Done.", routing=routing)
         assert len(world.shown(1)) == 4
 
+    async def test_of_the_search_itself_it_is_said_that_it_is_shown(self, world):
+        await world.run(calling(search("select:tool_search")), "Done.")
+        (said,) = world.results(1)
+        assert said == {
+            "results": [
+                {"query": "select:tool_search", "tools": ["tool_search"], "note": "You are shown tool_search already."}
+            ],
+            "callable_from_next_step": ["tool_search"],
+        }
+        assert world.shown(1) == ["now", "tool_search"]
+
     async def test_a_full_set_refuses_and_drops_nothing(self, world):
         routing = Routing(preselect="off", tools=1, embedder="off")
         await world.run(
@@ -157,9 +168,35 @@ class TestSearch:
         )
         assert world.shown(2) == ["now", "tool_search", "pay.void"]
         (said,) = world.results(2)
-        assert said["not_shown"] == [
-            {"tool": "pay.refund", "why": "no more than 1 found tools are shown in a turn, and so many are"}
-        ]
+        (refused,) = said["not_shown"]
+        assert refused["tool"] == "pay.refund"
+        assert refused["why"].startswith("no more than 1 found tools are shown in a turn, and so many are: use what")
+
+    async def test_what_words_find_leaves_room_for_names(self, world):
+        routing = Routing(preselect="off", tools=3, embedder="off")
+        await world.run(
+            calling(search("refund a payment", "void an authorisation", "weather forecast", "find a customer")),
+            calling(search("select:mail.send")),
+            "Done.",
+            routing=routing,
+        )
+        assert len(world.shown(1)) == 4
+        assert all("the query 'select:" in one["why"] for one in world.results(1)[0]["not_shown"])
+        assert world.shown(2) == [*world.shown(1), "mail.send"]
+
+    async def test_nobody_is_told_to_search_for_what_cannot_be_shown_any_more(self, world):
+        routing = Routing(preselect="off", tools=1, embedder="off")
+        await world.run(
+            calling(search("select:pay.void")), calling(("pay.refund", {}), ("pay.void", {})), "Done.", routing=routing
+        )  # fmt: skip
+        refused, done = world.model.requests[2].messages[-1].results
+        said = json.loads(refused.content)
+        assert (said["error_code"], done.content) == ("not_shown", "pay.void ran")
+        assert said["error_message"].startswith(
+            "pay.refund is there, but was not shown to you in this step, so nothing was executed. It can't be shown in "
+            "this turn: no more than 1 found tools"
+        )
+        assert "select:" not in said["error_message"]
 
     async def test_siblings_do_not_take_the_same_room(self, world):
         routing = Routing(preselect="off", tools=1, embedder="off")
@@ -297,9 +334,30 @@ class TestPreselection:
         assert world.shown(0) == ["now", "tool_search"]
         assert world.of(ModelRequested)[0].preselected == ()
 
-    async def test_within_the_room(self, world):
-        routing = Routing(preselect=5, tools=1, embedder="off")
-        await world.run("Hi.", text="Refund the payment, void the authorisation, find the customer", routing=routing)
+    MANY = "Refund the payment, void the authorisation, find the customer, send an e-mail"
+
+    async def test_within_half_of_the_room(self, world):
+        await world.run("Hi.", text=self.MANY, routing=Routing(preselect=5, tools=4, embedder="off"))
+        assert len(world.shown(0)) == 4
+
+    async def test_guesses_leave_room_for_what_is_asked_for(self, world):
+        routing = Routing(preselect=5, tools=2, embedder="off")
+        await world.run(
+            calling(search("select:geo.weather"), text="I find the customer, and send them an e-mail."),
+            calling(("geo.weather", {})),
+            "Done.",
+            text=self.MANY,
+            routing=routing,
+        )
+        assert len(world.shown(0)) == 3
+        assert world.shown(1) == [*world.shown(0), "geo.weather"]
+        assert world.model.requests[2].messages[-1].results[0].content == "geo.weather ran"
+        assert all(not one.preselected for one in world.of(ModelRequested)[1:]), "the half is taken"
+
+    async def test_large_ones_neither(self, world):
+        tools = [now, *(deferred(f"pay.refund_{n}", "Refund a payment. " + "Word " * 400) for n in range(4))]
+        routing = Routing(preselect=4, tokens=1_500, embedder="off")
+        await world.run("Hi.", text="Refund the payment", tools=tools, routing=routing)
         assert len(world.shown(0)) == 3
 
 

@@ -86,6 +86,17 @@ class TestRoom:
         assert said["tools found"][1] == ("warn", "2 more can never be shown: `callslip tools` names them")
         assert len(project.json("tools")["never_shown"]) == 7
 
+    @pytest.mark.requirement("DEFR-04")
+    def test_more_preselected_tools_than_there_are_places_for_guesses_are_warned_of(self, app):
+        ((level, detail),) = found(app("MANY", defer="all", preselect=11))["preselect"]
+        assert level == "warn"
+        assert detail == (
+            "preselect = 11, and a turn shows no more than 10 unasked (half of `tools`): the rest is for what is "
+            "searched for. Lower it, or raise `tools` in [routing]"
+        )
+        for fine in (10, "auto", "off"):
+            assert "preselect" not in found(app("MANY", defer="all", preselect=fine))
+
     def test_the_size_of_each_is_shown(self, app):
         assert "tokens of a request" in app("MANY", defer="all")("tools", "pay.deed_1").stdout
 

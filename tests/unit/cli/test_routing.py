@@ -265,5 +265,19 @@ def test_a_place_that_cannot_be_written(state, tmp_path):
 def test_where_nothing_was_missed(state, tmp_path):
     result = said("missed", "--state", state, "--out", tmp_path / "x", "--session", "right")
     assert "0 cases, in" in result.output
-    assert "Nothing was missed" in result.output
+    assert "Nothing that was used with success was missed" in result.output
     assert (tmp_path / "x").read_text() == ""
+
+
+def test_a_guess_that_came_to_nothing_is_told_and_labels_nothing(tmp_path):
+    async def guessed():
+        routing = Routing(preselect="off", embedder="off")
+        script = [calling(("pay.refund", {})), "Hello."]
+        async with Runtime(tools=TOOLS, model=Scripted(script), state=tmp_path / "state", routing=routing) as runtime:
+            await runtime.run("hello", session="s")
+
+    asyncio.run(guessed())
+    text = said("report", "--state", tmp_path / "state").output
+    assert "missed 1 called without having been offered: 1 without any success" in " ".join(text.split())
+    assert "routing missed" not in text
+    assert said("missed", "--state", tmp_path / "state").stdout == ""

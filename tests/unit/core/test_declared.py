@@ -51,3 +51,29 @@ def test_what_means_nothing_is_said(declared, field, told):
 )  # fmt: skip
 def test_what_means_something_is_let_be(declared):
     assert said(**declared) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("", "a tool needs a name, and this one is empty"),
+        (" \t", "a tool needs a name, and this one is empty"),
+        ("pay\nrefund", r"its name holds a line break (\n)"),
+        ("pay\u2028refund", r"its name holds a line break (\u2028)"),
+        ("pay\x85", r"its name holds a line break (\x85)"),
+        ("pay\x00refund", r"its name holds a control character (\x00)"),
+        ("pay\x1b[2J", r"its name holds a control character (\x1b)"),
+        ("pay\ud800", r"its name holds a control character (\ud800)"),
+    ],
+)
+def test_a_name_that_cannot_be_written_on_a_line_is_none(name, told):
+    found = complaint(ToolSpec(name=name))
+    assert found is not None
+    assert (found.field, found.said) == ("name", told)
+
+
+@pytest.mark.parametrize(
+    "name", ["pay.refund", "a/b", "天气.查询", "نام\u200cها", "mcp__x__y", "a b", "é:1", "x" * 300]
+)
+def test_other_names_are_fine(name):
+    assert complaint(ToolSpec(name=name)) is None

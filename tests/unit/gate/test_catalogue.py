@@ -118,6 +118,18 @@ class TestDeclarations:
         with pytest.raises(ToolDefinitionError, match=told):
             Catalogue([FakeTool("t", **declared)])
 
+    @pytest.mark.parametrize(
+        ("name", "told"),
+        [
+            ("", "'': a tool needs a name, and this one is empty. Nothing was started. Correct `name`."),
+            ("a\nb", r"'a\nb': its name holds a line break (\n). Nothing was started. Correct `name`."),
+        ],
+    )
+    def test_a_name_that_is_none_is_refused_and_steers_no_terminal(self, name, told):
+        with pytest.raises(ToolDefinitionError) as raised:
+            Catalogue([FakeTool(name)])
+        assert str(raised.value) == told
+
     def test_of_a_foreign_source_it_refuses_its_own_tool_alone(self):
         kept, refused = bindable([FakeTool("good"), FakeTool("bad", claims=("reads x",))])
         assert [one.spec.name for one in kept] == ["good"]

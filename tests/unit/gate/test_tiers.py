@@ -41,3 +41,12 @@ def test_never_what_is_pinned():
 def test_a_pinned_name_that_is_not_bound_is_said():
     with pytest.raises(ToolDefinitionError, match="'nope' is to be pinned and is not bound"):
         deferred(SPECS, Routing(pinned=("nope",)))
+
+
+def test_the_search_itself_need_not_be_pinned_and_that_is_said():
+    with pytest.raises(
+        ToolDefinitionError, match=r"Models are shown it by itself .* Take it out of `pinned`"
+    ) as raised:
+        deferred(SPECS[:3], Routing(defer="all", pinned=("tool_search",)))
+    assert "or bind it" not in str(raised.value)
+    assert deferred(SPECS, Routing(pinned=("tool_search",))) == {"declared"}, "somebody's own, where it is bound"

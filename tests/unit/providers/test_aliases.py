@@ -88,7 +88,7 @@ def test_the_alias_is_the_same_in_another_process():
 
 
 def test_two_names_with_one_digest_are_told_apart_whatever_their_order(monkeypatch):
-    monkeypatch.setattr(aliases, "_digest", lambda name, attempt: f"{attempt:a>12}".replace("0", "a"))
+    monkeypatch.setattr(aliases, "digest", lambda name, attempt: f"{attempt:a>12}".replace("0", "a"))
     one, two = Aliases(["x.y", "x/y"], CHAT), Aliases(["x/y", "x.y"], CHAT)
     assert one.wire("x.y") != one.wire("x/y")
     assert (one.wire("x.y"), one.wire("x/y")) == (two.wire("x.y"), two.wire("x/y"))

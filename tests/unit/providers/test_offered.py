@@ -7,8 +7,9 @@ import json
 import pytest
 
 from callslip.core.message import AssistantReply, CallMessage, ResultMessage, ToolResults, UserText
-from callslip.ports.model import Request, ToolView
-from callslip.providers.aliases import CHAT
+from callslip.ports.model import Request, Searching, ToolView
+from callslip.providers import offered as module
+from callslip.providers.aliases import CHAT, GEMINI as GEMINI_NAMES
 from callslip.providers.offered import Offered
 from callslip.schema.shape.dialect import COMPATIBLE, GEMINI, OPENAI
 
@@ -50,6 +51,33 @@ class TestNames:
     @pytest.mark.parametrize("wrap", ["functions.{}", " {}\n", "{}"])
     def test_an_alias_is_known_with_what_models_put_around_it(self, wrap):
         assert offered().proposal(wrap.format(offered().tools[0].wire), "{}", "").tool == "github.issues.create"
+
+    @pytest.mark.parametrize("wrap", ["functions.{}", " {}\n", "{}"])
+    def test_an_alias_is_read_back_also_of_a_tool_that_has_to_be_found_first(self, wrap):
+        alias = offered().tools[0].wire
+        request = Request(
+            system="",
+            messages=HELLO,
+            tools=(READ,),
+            searching=Searching(tool="read_file", found=(), deferred=(CREATE,)),
+        )
+        assert Offered(request, CHAT, OPENAI).tool(wrap.format(alias)) == "github.issues.create"
+        for other in (alias[1:], alias.replace("issues", "issue"), f"{alias[:-1]}a", "github_issues_create"):
+            assert Offered(request, CHAT, OPENAI).tool(other) == other
+        assert Offered(request, GEMINI_NAMES, GEMINI).tool(alias) == alias, "this provider never calls it so"
+
+    def test_names_that_are_offered_cost_nothing_more(self, monkeypatch):
+        def dear(name):
+            raise AssertionError("no digest is needed")
+
+        monkeypatch.setattr(module, "digest", dear)
+        request = Request(
+            system="", messages=HELLO, tools=(CREATE, READ),
+            searching=Searching(tool="read_file", found=(), deferred=(ToolView(name="a.b", description="", input_schema={}),)),
+        )  # fmt: skip
+        made = Offered(request, CHAT, OPENAI)
+        for wire in (*(one.wire for one in made.tools), "nobody", ""):
+            made.tool(wire)
 
     @pytest.mark.parametrize("name", ["github.issues.create", "Read_File", "functions.", "functions.nobody", ""])
     def test_a_name_that_was_not_offered_is_left_to_the_gate(self, name):

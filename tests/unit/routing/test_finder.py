@@ -8,6 +8,7 @@ import threading
 import pytest
 
 from callslip.core.tool import ToolSpec
+from callslip.providers.aliases import CHAT, RESPONSES, Aliases
 from callslip.routing import meaning
 from callslip.routing.finder import ToolFinder, card_of, server_of
 
@@ -168,6 +169,17 @@ class TestByName:
         match = await self.one(finder, "select:" + ",".join(names[:28]))
         assert (len(match.left_off), match.more_left_off) == (20, 0)
         finder.close()
+
+    async def test_a_providers_alias_of_a_tool_is_its_name(self, finder):
+        wires = [Aliases([name], rule).wire(name) for name, rule in (("pay.refund", CHAT), ("mail.send", RESPONSES))]
+        match = await self.one(finder, f"select:{','.join(wires)}")
+        assert (match.tools, match.unknown) == (("pay.refund", "mail.send"), ())
+        match = await self.one(finder, f"select:{wires[0]}", server="mail")
+        assert [one.name for one in match.unknown] == [wires[0]]
+
+    async def test_an_ending_alone_is_none(self, finder):
+        match = await self.one(finder, "select:pay_refund_aaaaaaaaaaaa")
+        assert [one.near for one in match.unknown] == [("pay.refund",)]
 
     async def test_of_many_unknown_names_some_are_said_and_the_number_of_the_others(self, finder):
         match = await self.one(finder, "select:" + ",".join(f"none{n}" + "x" * 500 for n in range(3_000)))

@@ -80,6 +80,11 @@ def test_a_request_is_taken_apart_into_wishes() -> None:
     assert len(read("pay rent today. " * 20).parts) <= 6
 
 
+def test_letters_that_this_python_does_not_know_are_of_their_script() -> None:
+    assert share("\U0002ebe1") == share("天") == 1.0
+    assert share("天 sky") == 0.25
+
+
 def test_names_are_alike_that_differ_in_case_and_separators() -> None:
     assert name_key("getUser-Info") == name_key("get_user.info") == "getuserinfo"
     assert spaced("getUser_info") == "get User info"

@@ -4,7 +4,7 @@ import pytest
 
 from callslip import Runtime, tool
 from callslip.core.routing import Routing
-from callslip.runtime.activating import activate, activated, let_go
+from callslip.runtime.activating import activate, activated, let_go, no_room
 
 pytestmark = [pytest.mark.anyio, pytest.mark.requirement("DEFR-02")]
 
@@ -28,13 +28,16 @@ async def drive(tmp_path):
 
 async def test_a_sibling_finds_the_room_taken(drive):
     assert activate(drive, "one", ["a"]).visible == ("a",)
-    second = activate(drive, "two", ["b", "c"])
+    second = activate(drive, "two", ["b", "c"], {"b"})
     assert (second.visible, [refused.name for refused in second.refused]) == (("b",), ["c"])
 
 
 async def test_room_that_was_let_go_is_free(drive):
-    activate(drive, "one", ["a", "b"])
+    activate(drive, "one", ["a", "b"], {"b"})
+    assert "so many are" in no_room(drive, "c")
+    assert no_room(drive, "b") == "", "it is about to be shown"
     let_go(drive, "one")
+    assert no_room(drive, "c") == ""
     assert activate(drive, "two", ["c"]).visible == ("c",)
 
 

@@ -110,6 +110,15 @@ class TestDerived:
         with pytest.raises(ToolDefinitionError, match="positional can't be a tool"):
             tool(**declared)(positional) if declared else tool(positional)
 
+    @pytest.mark.parametrize(
+        ("name", "told"),
+        [("", "'': a tool needs a name"), ("a\x1b", r"'a\x1b': its name holds a control character (\x1b)")],
+    )
+    def test_a_name_that_is_none_is_refused_where_it_is_declared(self, name, told):
+        with pytest.raises(ToolDefinitionError) as raised:
+            tool(name=name, risk="read")(self.test_name_words_and_schemas)
+        assert str(raised.value).startswith(told)
+
     async def test_a_name_no_provider_takes_is_the_tools_own_all_the_same(self):
         @tool(name="orders.find", risk="read")
         def find(n: int) -> int:

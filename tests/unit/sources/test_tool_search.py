@@ -5,6 +5,7 @@ import pytest
 from callslip.core.activation import Admission, Found, Refused
 from callslip.core.tool import Risk
 from callslip.ports.finder import Findings, Matches, Unknown
+from callslip.providers.aliases import RESPONSES, Aliases
 from callslip.schema.validate import compile_schema
 from callslip.sources.tool_search import ToolSearch, spec
 
@@ -26,12 +27,13 @@ class Finder:
 class Context:
     def __init__(self, refused=(), shown=()):
         self.wanted = []
+        self.named = frozenset()
         self.notes = ()
         self.shown = shown
         self.refused = refused
 
-    def activate(self, tools):
-        self.wanted = list(tools)
+    def activate(self, tools, named=()):
+        self.wanted, self.named = list(tools), named
         left = tuple(name for name in tools if name not in self.refused)
         taken = tuple(Found(name, "1", 1) for name in left if name not in self.shown)
         refused = tuple(Refused(name, "no room") for name in self.refused)
@@ -60,6 +62,29 @@ async def test_the_best_of_each_query_comes_before_the_second_of_any():
     context = Context()
     await found(Finder(Matches(query="1", tools=("a", "b")), Matches(query="2", tools=("c", "a"))), context)
     assert context.wanted == ["a", "c", "b"]
+
+
+@pytest.mark.parametrize(
+    "name", ["tool_search", "Tool_Search", Aliases(["tool_search"], RESPONSES).wire("tool_search")]
+)
+async def test_the_search_itself_is_shown_already(name):
+    unknown = (Unknown(name="pay.viod"), Unknown(name=name, near=("tool.research",)))
+    match = Matches(query="select:…", unknown=unknown, nothing="No tool has that name.")
+    said = await found(Finder(match), Context(shown=("tool_search",)))
+    (result,) = said["results"]
+    assert (result["tools"], result["not_found"]) == (["tool_search"], [{"name": "pay.viod"}])
+    assert (result["note"], "nothing_fits" in result) == ("You are shown tool_search already.", False)
+    assert said["callable_from_next_step"] == ["tool_search"]
+
+
+async def test_what_is_asked_for_by_name_is_told_apart_from_what_words_find():
+    context = Context()
+    matches = [
+        Matches(query=" Select:a,b", tools=("a", "b")), Matches(query="refund", tools=("c", "a")),
+        Matches(query="pay.void ", tools=("pay.void", "pay.refund")),
+    ]  # fmt: skip
+    await found(Finder(*matches), context)
+    assert context.named == {"a", "b", "pay.void"}
 
 
 @pytest.mark.requirement("DEFR-05")

@@ -1,4 +1,8 @@
-"""What a turn teaches about finding tools, as labelled data: words, and the tools that were right for them. Pure."""
+"""What a turn teaches about finding tools, as labelled data: words, and the tools that were right for them. Pure.
+
+A tool was right for what was said if a call of it succeeded before anything else was said: what a model only tried to
+call may have been a slip, and what it did after its next plan was for that one.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from typing import Literal
 import msgspec
 
 from callslip.stats.routing.judge import Judged, judge, offers
-from callslip.stats.routing.turn import Search, Turn, in_turns
+from callslip.stats.routing.turn import Saying, Search, Turn, in_turns
 
 Kind = Literal["missed", "late", "found"]
 
@@ -19,7 +23,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     """A query, several of one search a line each, or what was said."""
     gold: tuple[str, ...]
-    """The tools that were used, in the order of their first calls."""
+    """The tools that were used with success, in the order of their first calls."""
     offered: tuple[str, ...]
     """What was offered for the words, best first."""
     session: str
@@ -43,8 +47,10 @@ def cases(turn: Turn) -> Cases:
     made: list[tuple[str | None, Kind, Sequence[str], Sequence[str]]] = []
     told: set[str] = set()
     for saying in turn.sayings:
+        if not saying.tools:
+            continue
         known = {name for name, offer in offers(turn).items() if offer.step < saying.step or offer.by == "carried"}
-        gold = [one for one in judged if one.step >= saying.step and one.tool not in known]
+        gold = [one for one in _served(turn, judged, saying) if one.tool not in known]
         if gold:
             made.append((saying.text, _worst(gold, saying.tools), _names(gold), saying.tools))
             told.update(_names(gold))
@@ -53,15 +59,18 @@ def cases(turn: Turn) -> Cases:
             made += [(text, "found", gold, tools) for text, gold, tools in _found(turn, search)]
             continue
         asked = [query for query in search.queries if not query.named]
-        gold = [one for one in judged if _came_after(one, search)]
+        until = turn.said_after_search(search)
+        gold = [one for one in judged if _came_after(one, search) and turn.served(one.tool, search.step, until)]
         if asked and gold:
             words = [query.text for query in asked]
             text = None if None in words else "\n".join(word for word in words if word)
             made.append((text, _worst(gold, ()), _names(gold), in_turns([query.tools for query in asked])))
             told.update(_names(gold))
-    rest = [one for one in judged if one.how == "missed" and one.tool not in told]
-    if rest:
-        made.append((turn.words, "missed", _names(rest), ()))
+    for saying in turn.sayings:
+        rest = [one for one in _served(turn, judged, saying) if one.how == "missed" and one.tool not in told]
+        if rest:
+            made.append((saying.text, "missed", _names(rest), ()))
+            told.update(_names(rest))
     return Cases(
         cases=tuple(
             Case(text=text, gold=tuple(gold), offered=tuple(offered), session=turn.session, turn=turn.number, kind=kind)
@@ -72,12 +81,18 @@ def cases(turn: Turn) -> Cases:
     )
 
 
+def _served(turn: Turn, judged: Iterable[Judged], saying: Saying) -> list[Judged]:
+    """The tools that were used after it was said, and before anything else was."""
+    until = turn.said_after(saying.step)
+    return [one for one in judged if turn.served(one.tool, saying.step, until)]
+
+
 def _found(turn: Turn, search: Search) -> Iterable[tuple[str | None, list[str], tuple[str, ...]]]:
-    """Each query of the search that led to a call: its words, what was called, and what was offered."""
+    """Each query of the search that led to a call: its words, what was used, and what was offered."""
     places = list(search.places())
     for query in search.queries:
         mine = {name for name, _, of in places if of is query}
-        gold = [name for name, step in turn.called.items() if name in mine and step >= search.step]
+        gold = [name for name in turn.called if name in mine and turn.served(name, search.step)]
         if gold and not query.named:
             yield query.text, gold, query.tools
 

@@ -88,6 +88,8 @@ class RoutingStats(msgspec.Struct, frozen=True, kw_only=True):
     """Missed, and then found by their name."""
     missed_then_found: int
     """Missed, and then found or preselected."""
+    missed_in_vain: int
+    """Missed, and no call of it succeeded in the turn: it may have been a guess, and labels nothing."""
     offered: int
     """Tools, each once in a turn, that were preselected or found in turns that have ended."""
     unused_preselected: int

@@ -21,7 +21,7 @@ from callslip.core.events.tool_dispatch import ToolDispatch
 from callslip.core.events.user_message import UserMessage
 from callslip.core.payload import SEALED, Payload
 from callslip.core.result import Status
-from callslip.core.routing import SELECT
+from callslip.core.routing import selects
 from callslip.core.undoing import REVERT
 from callslip.stats.routing.turn import Query, Saying, Search, Turn, Use
 
@@ -37,6 +37,8 @@ class _Call(msgspec.Struct, kw_only=True):
     step: int
     tool: str
     pinned: frozenset[str]
+    runs: str = ""
+    """The tool that was dispatched; empty: none was, or another one in its stead."""
     arguments: Any = None
     """Of a search: what it was given in the end."""
     address: str = ""
@@ -95,10 +97,10 @@ class Turns:
         turn.steps += 1
         turn.ended = False
         said = [self._queued.pop(seq, "") for seq in event.consumed]
-        turn.words = _words([turn.words, *said])
-        if event.preselected:
-            words = _words([*said, self._plan])
-            turn.sayings.append(Saying(step=turn.steps, text=words, tools=event.preselected))
+        words = _words([*said, self._plan])
+        if words != "" or event.preselected:
+            by_user = any(one.strip() for one in said)
+            turn.sayings.append(Saying(step=turn.steps, text=words, tools=event.preselected, by_user=by_user))
             self._active.update(event.preselected)
         self._plan = ""
         if SEARCH in self._visible or self._active:
@@ -136,6 +138,7 @@ class Turns:
         call = self._calls.get(event.call_id)
         if call is None or event.instead is not None:
             return
+        call.runs = event.tool
         if call.tool == SEARCH:
             call.arguments, call.address = _parsed(text), event.arguments.blob
         elif event.tool in self._active:
@@ -145,6 +148,8 @@ class Turns:
         call = self._calls.pop(event.call_id, None)
         if call is None:
             return
+        if call.runs and event.status is Status.SUCCESS and event.fallback is None:
+            call.turn.succeeded.setdefault(call.runs, []).append(call.step)
         if event.error_code == NOT_SHOWN:
             call.turn.finds = True
             call.turn.used.setdefault(call.tool, Use(step=call.step, unshown=True))
@@ -234,7 +239,7 @@ def _queries(answer: Any, arguments: Any) -> tuple[Query, ...] | None:
             tools=_names(one.get("tools")),
             nothing=bool(one.get("nothing_fits")),
             nearest=_names(one.get("nearest")),
-            named=isinstance(text, str) and text.strip().casefold().startswith(SELECT),
+            named=isinstance(text, str) and selects(text),
         )
         for one, text in zip(results, asked, strict=True)
     )

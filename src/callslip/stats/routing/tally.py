@@ -64,6 +64,7 @@ class Tally:
             recall=_recall(hows), recall_at_5=count["in_front"] / judged if judged else None,
             first_place=count["first_place"], early=count["early"],
             missed_then_named=count["then_named"], missed_then_found=count["then_found"],
+            missed_in_vain=count["missed_in_vain"],
             offered=count["offered"],
             unused_preselected=count["unused_preselected"], unused_found=count["unused_found"],
             searches=count["searches"], turns_with_search=count["turns_with_search"], most_searches=self._most,
@@ -84,6 +85,7 @@ class Tally:
     def _used(self, turn: Turn, judged: Judged) -> None:
         count, offer = self._all, judged.offer
         self._of.setdefault(judged.tool, Counter())[judged.how] += 1
+        count["missed_in_vain"] += judged.how == "missed" and not turn.served(judged.tool, judged.step)
         before = offer if judged.how != "missed" else None
         rank = before.rank if before is not None else None
         if rank is not None:

@@ -6,6 +6,7 @@ Steps are counted from 1 in each turn.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -64,11 +65,15 @@ class Search(msgspec.Struct, kw_only=True):
 
 
 class Saying(msgspec.Struct, frozen=True, kw_only=True):
-    """Words for which a request was preselected tools."""
+    """What was said since the request before: the user's words, and the model's plan as it called its tools."""
 
     step: int
+    """The request that was the first to show it."""
     text: str | None
-    tools: tuple[str, ...]
+    tools: tuple[str, ...] = ()
+    """What was preselected for it."""
+    by_user: bool = True
+    """Some of it."""
 
 
 class Use(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,8 +91,6 @@ class Turn(msgspec.Struct, kw_only=True):
     number: int
     at: int
     """When it began: milliseconds since 1970."""
-    words: str | None = ""
-    """What the user said."""
     steps: int = 0
     ended: bool = False
     finds: bool = False
@@ -105,10 +108,25 @@ class Turn(msgspec.Struct, kw_only=True):
     used: dict[str, Use] = {}
     called: dict[str, int] = {}
     """Every tool that was called, whatever came of it, also those that are always shown: in which step it was last."""
+    succeeded: dict[str, list[int]] = {}
+    """In which steps each tool was called that the gate let through and that has done what it was asked."""
 
     def led_on(self, search: Search) -> bool:
         """Whether anything that the search gave was called afterwards."""
         return any(self.called.get(name, 0) >= search.step for name in search.tools)
+
+    def served(self, tool: str, since: int, before: float = math.inf) -> bool:
+        """Whether a call of the tool succeeded from one step on, and before another one."""
+        return any(since <= step < before for step in self.succeeded.get(tool, ()))
+
+    def said_after(self, step: int) -> float:
+        """The step of the next thing that was said; infinite: there was none."""
+        return min((saying.step for saying in self.sayings if saying.step > step), default=math.inf)
+
+    def said_after_search(self, search: Search) -> float:
+        """The same after a search, where what the model said as it searched is still about the search."""
+        beside = any(saying.step == search.step + 1 and not saying.by_user for saying in self.sayings)
+        return self.said_after(search.step + beside)
 
 
 def in_turns(lists: Sequence[Sequence[str]]) -> tuple[str, ...]:

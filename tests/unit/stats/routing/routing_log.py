@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from callslip.core import canon
 from callslip.core.counting import SEARCH
 from callslip.core.events.function_call import FunctionCall
+from callslip.core.events.function_response import FunctionResponse
 from callslip.core.events.model_replied import ModelReplied
 from callslip.core.events.model_requested import ModelRequested, VisibleTool
 from callslip.core.events.session_forked import SessionForked
+from callslip.core.events.tool_dispatch import ToolDispatch
+from callslip.core.instead import CACHE, Fallback
 from callslip.core.payload import inline
 from callslip.core.result import Status
 from callslip.stats.routing.fold import Turns
@@ -37,7 +42,7 @@ class Log(LogBuilder):
         self._carries = False
         return self
 
-    def step(self, *calls, preselected=(), text="", model="m"):
+    def step(self, *calls, preselected=(), text="", model="m", fails=()):
         self.steps += 1
         self._step, self._dispatches = f"{self.turn}.{self.steps}", {}
         self.active += [name for name in preselected if name not in self.active]
@@ -64,7 +69,8 @@ class Log(LogBuilder):
             elif call == "denied":
                 self.refuse(place)
             elif call.split("(")[0] in shown:
-                self.dispatch(place, tool=call.split("(")[0]).settle(place)
+                self.dispatch(place, tool=call.split("(")[0])
+                self.settle(place, **({"status": Status.FATAL_ERROR, "structured": None} if call in fails else {}))
             elif call == "nonsense":
                 self.refuse(place, status=Status.NOT_FOUND, code="unknown_tool")
             else:
@@ -100,11 +106,21 @@ def payload_text(payload):
     return None if payload is None or payload.blob else bytes(payload.text)
 
 
-def turns_of(*logs):
+def turns_of(*logs, instead=()):
+    """``instead``: tools for which what was kept of an earlier call answers."""
     found = []
     for log in logs:
         turns = Turns(log.session)
+        answered = {
+            stored.record.event.call_id
+            for stored in log.records
+            if isinstance(stored.record.event, ToolDispatch) and stored.record.event.tool in instead
+        }
         for stored in log.records:
+            event = stored.record.event
+            if isinstance(event, FunctionResponse) and event.call_id in answered:
+                kept = msgspec.structs.replace(event, fallback=Fallback(source=CACHE, of="t", why="timeout"))
+                stored = msgspec.structs.replace(stored, record=msgspec.structs.replace(stored.record, event=kept))  # noqa: PLW2901
             turns.add(stored, payload_text(turns.wants(stored.record.event)))
         found += turns.found
     return found

@@ -59,9 +59,60 @@ def test_what_the_user_said_teaches_what_preselection_should_have_given():
 def test_a_plan_teaches_only_what_was_not_offered_before():
     log = Log().say("do it").step("now", preselected=["mail"], text="I look at the time, then I refund.")
     log.step("mail", "pay", preselected=["pay"]).step()
+    assert told(log) == [("found", "I look at the time, then I refund.", ["pay"], ["pay"])]
+
+
+def test_what_was_said_teaches_nothing_of_what_came_after_the_next_saying():
+    log = Log().say("book me an appointment").step("now", preselected=["cal"], text="I list every customer first.")
+    log.step("now", preselected=["crm"], text="Now I share a document.")
+    log.step({"refund": ["pay"]}, preselected=["files"]).step("pay").step()
     assert told(log) == [
-        ("late", "do it", ["mail", "pay"], ["mail"]), ("found", "I look at the time, then I refund.", ["pay"], ["pay"]),
+        ("late", "Now I share a document.", ["pay"], ["files"]), ("found", "refund", ["pay"], ["pay"]),
     ]  # fmt: skip
+    plain = Log().say("book me an appointment").step("now", preselected=["cal"], text="I pay Ada back.")
+    assert told(plain.step("pay").step({"select:pay": ["pay"]}).step("pay").step()) == [
+        ("missed", "I pay Ada back.", ["pay"], [])
+    ]
+
+
+def test_what_the_user_says_meanwhile_ends_what_was_said_before():
+    log = Log().say("book me an appointment").step("now", preselected=["cal"])
+    log.user("and pay Ada back")
+    log.step({"refund": ["pay"]}, preselected=["mail"]).step("pay").step()
+    assert told(log)[0] == ("late", "and pay Ada back", ["pay"], ["mail"])
+
+
+def test_a_guess_that_was_refused_is_no_use():
+    assert told(Log().say("hello").step("pay", "mail").step()) == []
+    assert told(Log().say("hello").step("pay", preselected=["mail"]).step()) == []
+
+
+def test_a_call_that_failed_teaches_nothing():
+    log = Log().say("hello").step({"refund": ["pay"]}, preselected=["mail"]).step("pay", fails=["pay"]).step()
+    assert told(log) == []
+    again = Log().say("pay Ada back").step({"refund": ["pay"]}).step("pay", fails=["pay"]).step("pay").step()
+    assert told(again) == [("found", "refund", ["pay"], ["pay"])]
+
+
+def test_what_another_tool_gave_in_its_stead_teaches_nothing():
+    log = Log().say("x").step({"refund": ["pay"]}, {"write": ["mail"]}).step("pay", "mail").step()
+    (turn,) = turns_of(log, instead=["pay"])
+    assert [case.gold for case in cases(turn).cases] == [("mail",)]
+
+
+def test_a_search_that_led_to_nothing_teaches_nothing_of_what_came_after_the_next_saying():
+    log = Log().say("x").step({"average": ["mean"]}, text="I look for an average.")
+    log.step("now", text="Now the refund.").step({"refund": ["pay"]}).step("pay").step()
+    assert told(log) == [("found", "refund", ["pay"], ["pay"])]
+
+
+def test_what_is_said_beside_a_search_is_still_about_it():
+    log = Log().say("x").step({"give back": ["mail"]}, text="I look for a refund.")
+    log.step({"refund": ["pay"]}).step("pay").step()
+    assert told(log)[0] == ("late", "give back", ["pay"], ["mail"])
+    steered = Log().say("x").step({"give back": ["mail"]})
+    steered.user("no, play chess")
+    assert told(steered.step({"chess": ["game"]}).step("game").step()) == [("found", "chess", ["game"], ["game"])]
 
 
 def test_a_call_without_any_offer_teaches_for_the_users_words():
@@ -70,7 +121,7 @@ def test_a_call_without_any_offer_teaches_for_the_users_words():
 
 
 def test_a_call_after_a_search_that_led_to_nothing_teaches_for_its_words():
-    log = Log().say("x").step({"give back": ["nothing", "pay"]}).step("pay").step()
+    log = Log().say("x").step({"give back": ["nothing", "pay"]}).step("pay").step({"select:pay": ["pay"]}).step("pay")
     assert told(log) == [("missed", "give back", ["pay"], [])]
 
 
@@ -90,11 +141,11 @@ def test_words_that_are_gone_are_counted():
 
 
 def test_of_a_protected_log_that_was_erased_no_word_is_left():
-    log = Log().say("[erased]").step("pay").step()
+    log = Log().say("[erased]").step("pay").step({"select:pay": ["pay"]}).step("pay").step()
     (turn,) = turns_of(log)
     assert (cases(turn).cases, cases(turn).gone) == ((), ("missed",))
 
 
 def test_a_search_that_failed_teaches_nothing_of_what_had_come_before():
-    log = Log().say("x").step({"refund": ["pay"]}).step("pay").step({"chess": ["nothing"]}).step()
+    log = Log().say("x").step({"refund": ["pay"]}).step("pay").step({"chess": ["nothing"]}).step("pay").step()
     assert told(log) == [("found", "refund", ["pay"], ["pay"])]

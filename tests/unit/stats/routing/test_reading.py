@@ -77,7 +77,7 @@ async def test_a_log_is_read_page_by_page(tmp_path, page, monkeypatch):
     assert (found.sessions, found.unread) == (2, [])
     assert turns[0].searches[0].queries[1].nothing
     assert turns[0].ended
-    assert turns[0].words == "Pay Ada back."
+    assert [saying.text for saying in turns[0].sayings] == ["Pay Ada back."]
 
 
 async def test_some_sessions_and_one_that_is_not_there(tmp_path):
@@ -108,6 +108,8 @@ async def test_of_an_erased_session_no_word_is_left_and_the_figures_stay(tmp_pat
         calling(("tool_search", {"queries": [LONG]})),
         calling(("pay.refund", {})),
         calling(("mail.send", {})),
+        calling(("tool_search", {"queries": ["select:mail.send"]})),
+        calling(("mail.send", {})),
         "Done.",
     ]
     await talk(tmp_path / "state", "a", script=script, data=Data(encrypt=True))
@@ -126,7 +128,8 @@ async def test_of_an_erased_session_no_word_is_left_and_the_figures_stay(tmp_pat
     assert [(one.tool, one.how) for one in judge(turn)] == [("pay.refund", "first"), ("mail.send", "missed")]
     assert not turn.searches[0].readable
     assert [case.text for case in cases(turn).cases] == ([] if whole else ["Pay Ada back."])
-    assert cases(turn).gone == (("found", "missed") if whole else ("found",))
+    # That the second search named a tool can't be read any more either.
+    assert cases(turn).gone == (("found", "found", "missed") if whole else ("found",))
     assert found.unread == []
 
 

@@ -39,7 +39,14 @@ def test_uses_by_how_the_tool_was_offered():
     assert found.recall == pytest.approx(3 / 6)  # neither what is named nor what a fork brought
     assert found.recall_at_5 == pytest.approx(2 / 6)  # one was the sixth
     assert (found.first_place, found.early) == (1, 1)
-    assert (found.missed_then_named, found.missed_then_found) == (1, 1)
+    assert (found.missed_then_named, found.missed_then_found, found.missed_in_vain) == (1, 1, 0)
+
+
+def test_what_was_missed_and_never_worked_is_told_apart():
+    guess = Log("1").say("hello").step("pay").step()
+    failed = Log("2").say("x").step("pay").step({"select:pay": ["pay"]}).step("pay", fails=["pay"]).step()
+    found = figures(guess, failed, *logs())
+    assert (found.missed, found.missed_in_vain) == (4, 2)
 
 
 def test_offers_in_vain():
