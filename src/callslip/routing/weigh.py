@@ -13,9 +13,9 @@ import msgspec
 
 from callslip.routing.postings import Posting
 
-_WALKED = 10_000
+_WALKED = 4_000
 """Places that are walked for the request, …"""
-_PART_WALKED = 3_000
+_PART_WALKED = 1_500
 """… and for each wish in it; words beyond only count for the tools brought forward."""
 _FORWARD = 100
 """Tools that the whole request brings forward, …"""
