@@ -39,6 +39,12 @@ print([name for name in heavy + commands if name in sys.modules])
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+def test_an_interpreter_runs_the_command_of_its_own():
+    done = subprocess.run([sys.executable, "-m", "callslip", "sesions"], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "sessions" in done.stderr
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_every_command_explains_itself_and_takes_the_shared_options(name):
     result = invoke(name, "--help")
