@@ -415,6 +415,7 @@ class TestEmbedder:
         assert finder.doing == "indexing 4 tools by meaning"
         found = await finder.search(["select:mail.send", "select:mail.sned"], 3)
         assert (found.matches[0].tools, found.trouble) == (("mail.send",), "")
+        assert finder.doing == "indexing 4 tools by meaning"
         assert not slow.done()
         far.free.set()
         await slow
