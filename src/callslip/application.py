@@ -310,8 +310,9 @@ class Runtime(Outside):
         Raises:
             Busy: a dispatch of it is under way.
         """
-        if await self._sessions.release(session):
-            await self._tell_audit()
+        with self._sessions.under_way():
+            if await self._sessions.release(session):
+                await self._tell_audit()
 
     # Undoing
 
@@ -351,10 +352,18 @@ class Runtime(Outside):
         """End what this runtime holds and close its files. Safe to call twice."""
         if self._parts is None:
             return
+        try:
+            await self._close()
+        finally:
+            self._sessions.opened()
+
+    async def _close(self) -> None:
         if await self._sessions.settled():
             with contextlib.suppress(Exception):  # closing must go on; the audit follows the log another time
                 await self._tell_audit()
         parts, self._parts = self._parts, None
+        if parts is None:  # closed twice at once
+            return
         for wired in ("_outsider", "answers", "approvals"):
             self.__dict__.pop(wired, None)
         if parts.audit is not None:
@@ -375,7 +384,7 @@ class Runtime(Outside):
         if holders:  # no call is under way any more: whoever operates this loses nothing, and a test should fail
             calls = ", ".join(f"{holder.call_id} ({holder.tool})" for holder in holders)
             said = f"Calls that are over still held what they had claimed: {calls}"
-            warnings.warn(said, ResourceWarning, stacklevel=2)
+            warnings.warn(said, ResourceWarning, stacklevel=3)
 
     async def __aenter__(self) -> Self:
         return self
@@ -387,9 +396,10 @@ class Runtime(Outside):
 
     @contextlib.asynccontextmanager
     async def _driving(self, session: str, *, create: bool) -> AsyncIterator[Drive]:
-        async with self._sessions.driving(session, create=create) as drive:
-            yield drive
-        await self._tell_audit()
+        with self._sessions.under_way():
+            async with self._sessions.driving(session, create=create) as drive:
+                yield drive
+            await self._tell_audit()
 
     async def _take(self, session: str, others: frozenset[str], create: bool) -> Drive:
         return await acquire(

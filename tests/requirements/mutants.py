@@ -32,6 +32,7 @@ from mutants_declared import DECLARED
 from mutants_finding import FINDING
 from mutants_gemini import GEMINI
 from mutants_hedge import HEDGE
+from mutants_holding import HOLDING
 from mutants_kernel import KERNEL
 from mutants_leftovers import LEFTOVERS
 from mutants_mistral import MISTRAL
@@ -79,6 +80,7 @@ CALM = (
     *FINDING,
     *SEARCH_TROUBLE,
     *HEDGE,
+    *HOLDING,
     *NATIVE_SEARCH,
     *DECLARED,
     *LEFTOVERS,
