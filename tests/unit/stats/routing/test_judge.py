@@ -59,6 +59,15 @@ def test_a_search_for_another_need_makes_nothing_late():
     assert hows(before) == [("pay", "first", 1, 1), ("mail", "first", 1, 2)]
 
 
+def test_a_query_that_found_nothing_makes_late_what_another_search_finds():
+    log = Log().say("x").step({"write": ["mail"], "give back": ["nothing", "cal"]}).step("mail")
+    assert hows(log.step({"refund": ["pay"]}).step("pay").step()) == [("mail", "first", 1, 1), ("pay", "later", 1, 1)]
+    together = Log().say("x").step({"give back": ["nothing"], "refund": ["pay"]}).step("pay").step()
+    assert hows(together) == [("pay", "first", 1, 1)]
+    named = Log().say("x").step({"write": ["mail"], "select:pya": ["nothing"]}).step("mail").step({"refund": ["pay"]})
+    assert hows(named.step("pay").step()) == [("mail", "first", 1, 1), ("pay", "first", 1, 1)]
+
+
 def test_a_search_beside_another_is_not_earlier():
     log = Log().say("x").step({"chess": ["nothing"]}, {"refund": ["pay"]}).step("pay").step()
     assert hows(log) == [("pay", "first", 1, 1)]
