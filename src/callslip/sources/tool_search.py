@@ -174,12 +174,20 @@ def _said(findings: Findings, admission: Admission, note: str) -> dict[str, Any]
         results.append(said)
     answer: dict[str, Any] = {"results": results, "callable_from_next_step": list(admission.visible)}
     if admission.refused:
-        answer["not_shown"] = [{"tool": one.name, "why": one.why} for one in admission.refused]
+        answer["not_shown"] = _not_shown(admission)
     if any(match.left_off for match in findings.matches):
         note = f"A search gives only so many tools. Search again for what was left off. {note}".strip()
     if note:
         answer["note"] = note
     return answer
+
+
+def _not_shown(admission: Admission) -> list[dict[str, Any]]:
+    """Each reason once, with the tools that it holds for."""
+    reasons: dict[str, list[str]] = {}
+    for one in admission.refused:
+        reasons.setdefault(one.why, []).append(one.name)
+    return [{"tools": names, "why": why} for why, names in reasons.items()]
 
 
 def _notes(findings: Findings, admission: Admission) -> tuple[str, ...]:

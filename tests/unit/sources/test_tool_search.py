@@ -25,18 +25,19 @@ class Finder:
 
 
 class Context:
-    def __init__(self, refused=(), shown=()):
+    def __init__(self, refused=(), shown=(), why=None):
         self.wanted = []
         self.named = frozenset()
         self.notes = ()
         self.shown = shown
         self.refused = refused
+        self.why = why or {}
 
     def activate(self, tools, named=()):
         self.wanted, self.named = list(tools), named
         left = tuple(name for name in tools if name not in self.refused)
         taken = tuple(Found(name, "1", 1) for name in left if name not in self.shown)
-        refused = tuple(Refused(name, "no room") for name in self.refused)
+        refused = tuple(Refused(name, self.why.get(name, "no room")) for name in self.refused)
         return Admission(visible=left, activated=taken, refused=refused)
 
 
@@ -99,7 +100,13 @@ async def test_nothing_is_said_to_be_nothing_with_what_came_nearest():
 async def test_what_there_is_no_room_for_is_said_with_the_reason():
     said = await found(Finder(Matches(query="x", tools=("a", "b"))), Context(refused=("b",)))
     assert said["callable_from_next_step"] == ["a"]
-    assert said["not_shown"] == [{"tool": "b", "why": "no room"}]
+    assert said["not_shown"] == [{"tools": ["b"], "why": "no room"}]
+
+
+async def test_one_reason_is_said_once_for_all_that_it_holds_for():
+    context = Context(refused=("b", "d", "c"), why={"d": "too large"})
+    said = await found(Finder(Matches(query="x", tools=tuple("abcd"))), context)
+    assert said["not_shown"] == [{"tools": ["b", "c"], "why": "no room"}, {"tools": ["d"], "why": "too large"}]
 
 
 async def test_trouble_of_the_index_is_said():

@@ -82,7 +82,7 @@ def cases(turn: Turn) -> Cases:
 
 
 def _served(turn: Turn, judged: Iterable[Judged], saying: Saying) -> list[Judged]:
-    """The tools that were used after it was said, and before anything else was; without those that other words found."""
+    """The tools that were used after it was said, and before anything else was; none that a search's words found."""
     until = turn.said_after(saying.step)
     return [one for one in judged if turn.served(one.tool, saying.step, until) and not _by_search(one)]
 

@@ -1,8 +1,8 @@
 """How each tool that was used had been offered, and what came of each search (DEFR-06). Pure.
 
 A search that led to nothing is one of whose tools none was called afterwards in its turn; where some was, a query of it
-for which nothing fitted still led to nothing. A tool that was found only after such a query came late; one that was found
-by a search before which there was none came with the first.
+for which nothing fitted still led to nothing. A tool that was found only after such a query came late; one that was
+found by a search before which there was none came with the first.
 """
 
 from __future__ import annotations

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from routing_log import Log, turns_of
+from routing_log import Log, payload_text, turns_of
 
+from callslip.core import canon
 from callslip.core.event import Stored, draft
 from callslip.core.events.blob_erased import BlobErased
+from callslip.core.events.function_response import FunctionResponse
 from callslip.core.undoing import REVERT
 from callslip.stats.routing.fold import Turns
 from callslip.stats.routing.judge import afterwards, judge, offers, overlooked, unused
@@ -175,6 +177,21 @@ def test_a_search_that_cannot_be_read_still_says_what_it_found():
     (turn,) = turns.found
     assert not turn.searches[0].readable
     assert [(one.tool, one.how, one.offer.rank) for one in judge(turn)] == [("pay", "first", None)]
+
+
+@pytest.mark.parametrize(("said", "many"), [
+    ([{"tools": ["a", "b"], "why": "no room"}, {"tools": ["c"], "why": "too large"}], 3),
+    ([{"tool": "a", "why": "no room"}, {"tool": "b", "why": "no room"}], 2), (None, 0), ("a", 0),
+])  # fmt: skip
+def test_tools_without_room_are_counted_also_in_logs_that_gave_each_its_reason(said, many):
+    log = Log().say("x").step({"refund": ["pay"]})
+    turns = Turns("s")
+    for stored in log.records:
+        payload = turns.wants(stored.record.event)
+        answer = isinstance(stored.record.event, FunctionResponse)
+        text = canon.canonical({"results": [], "not_shown": said}) if answer else payload_text(payload)
+        turns.add(stored, text)
+    assert turns.found[0].searches[0].no_room == many
 
 
 def test_undoing_a_turn_is_no_step_of_it():
