@@ -2,10 +2,11 @@
 
 import pytest
 
+from callslip.core import alias
 from callslip.core.activation import Admission, Found, Refused
 from callslip.core.tool import Risk
 from callslip.ports.finder import Findings, Matches, Unknown
-from callslip.providers.aliases import RESPONSES, Aliases
+from callslip.providers.aliases import CHAT, RESPONSES, Aliases
 from callslip.schema.validate import compile_schema
 from callslip.sources.tool_search import ToolSearch, spec
 
@@ -86,6 +87,32 @@ async def test_what_is_asked_for_by_name_is_told_apart_from_what_words_find():
     ]  # fmt: skip
     await found(Finder(*matches), context)
     assert context.named == {"a", "b", "pay.void"}
+
+
+ALIAS = Aliases(["pay.refund"], CHAT).wire("pay.refund")
+
+
+@pytest.mark.parametrize(
+    ("query", "tools", "named"),
+    [
+        ("payRefund", ("pay.refund", "pay.void"), {"pay.refund"}),
+        (" PAY_REFUND ", ("pay.refund",), {"pay.refund"}),
+        (ALIAS, ("pay.refund",), {"pay.refund"}),
+        (ALIAS.upper(), ("pay.refund",), {"pay.refund"}),
+        ("payRefund", ("pay.void", "pay.refund"), set()),
+        ("pay refund", ("pay.refund",), set()),
+        ("refund", ("pay.refund",), set()),
+        (f"refund_{alias.digest('pay.void')}", ("pay.refund",), set()),
+        (ALIAS, ("pay.refund", ALIAS), {ALIAS}),
+        ("payRefund", (), set()),
+        ("?", ("…", "pay.refund"), set()),
+        ("", ("…",), set()),
+    ],
+)
+async def test_a_name_in_another_spelling_is_a_name_if_just_that_tool_came_first(query, tools, named):
+    context = Context()
+    await found(Finder(Matches(query=query, tools=tools)), context)
+    assert context.named == named
 
 
 @pytest.mark.requirement("DEFR-05")
