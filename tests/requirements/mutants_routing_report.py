@@ -24,8 +24,19 @@ ROUTING_REPORT: Sequence[Mutant] = (
         (JUDGE, TALLY, PAGE),
     ),
     Mutant(
+        "DEFR-06", "of several queries, one that found something speaks for all", "stats/routing/turn.py",
+        "return tuple(query for query in search.queries if query.nothing and not query.named)", "return ()",
+        (f"{JUDGE}::test_a_query_that_found_nothing_makes_late_what_another_search_finds",
+         f"{CASES}::test_one_query_of_several_that_found_nothing_teaches_what_was_right"),
+    ),
+    Mutant(
+        "DEFR-06", "what a search's words found was right for what was said", "stats/routing/cases.py",
+        "until) and not _by_search(one)]", "until)]",
+        (f"{CASES}::test_what_the_words_of_a_search_found_is_not_what_was_right_for_what_was_said",),
+    ),
+    Mutant(
         "DEFR-06", "every search before another one failed", "stats/routing/judge.py",
-        "for search in turn.searches if not turn.led_on(search)]", "for search in turn.searches]",
+        "for search in turn.searches if turn.unmet(search)]", "for search in turn.searches]",
         (JUDGE,),
     ),
     Mutant(
@@ -151,7 +162,7 @@ ROUTING_REPORT: Sequence[Mutant] = (
     ),
     Mutant(
         "DEFR-06", "the page leads to labels that there are not", "cli/routing_page.py",
-        "if found.later or found.missed > found.missed_in_vain:", "if found.later or found.missed:",
+        "    if found.labelled:\n", "    if found.later or found.missed:\n",
         (PAGE,),
     ),
     Mutant(

@@ -11,7 +11,7 @@ from typing import Any
 from callslip.bound import bind, embedder_of
 from callslip.build import TOOLS_FILE
 from callslip.cli.checks import Finding, bad, ok, warn
-from callslip.core.activation import Room
+from callslip.core.activation import Found, Room
 from callslip.core.routing import Routing
 from callslip.errors import CallslipError
 from callslip.gate.room import always_shown, never_shown, told
@@ -33,28 +33,49 @@ def check_routing(executors: Sequence[Any], routing: Routing) -> list[Finding]:
         return [bad("routing", str(error))]
     shown = always_shown(bound.catalogue)
     much = shown.tools > routing.more_than or shown.tokens > routing.tokens
-    many = "tool that is shown in every step takes" if shown.tools == 1 else "tools that are shown in every step take"
-    takes = f"{shown.tools} {many} about {shown.tokens:,} tokens of each request"
+    many = f"the {shown.tools} tools that are shown in every step take"
+    if shown.tools == 1:
+        many = "the one tool that is shown in every step takes"
+    takes = f"{many} about {shown.tokens:,} tokens of each request"
     if bound.finder is None:
         helps = 'models choose worse among many: `defer = "auto"` in [routing] has them found by search'
-        return [warn("tools shown", f"the {takes}; {helps}")] if much else []
+        return [warn("tools shown", f"{takes}; {helps}")] if much else []
     hidden = len(bound.catalogue.discoverable)
-    found = [ok(FOUND, f"{hidden} by search, {_by(routing)}; the {takes}")]
+    by = f"{hidden} by search, {_by(routing)}"
+    much = much and shown.tools > 1  # the search itself is no tool that could be left out
+    found = [ok(FOUND, by if much else f"{by}; {takes}")]
     if much:
         helps = "found ones come on top of that: pin fewer (`pinned` in [routing]), or declare more of them deferred"
-        found.append(warn("tools shown", f"the {takes}; {helps}"))
-    never = never_shown(bound.catalogue, routing)
-    found += [warn(f"tool {one.name}", told(one, routing)) for one in never[:_NAMED]]
-    if len(never) > _NAMED:
+        found.append(warn("tools shown", f"{takes}; {helps}"))
+    found += _never(never_shown(bound.catalogue, routing), hidden, routing)
+    return [*found, *_guesses(routing, len(bound.catalogue.deferred)), *_keys(routing)]
+
+
+def _never(never: Sequence[Found], hidden: int, routing: Routing) -> list[Finding]:
+    """Tools that there is never room for. If they are most of those that have to be found, that is no mere hint."""
+    found = [warn(f"tool {one.name}", told(one, routing)) for one in never[:_NAMED]]
+    if 2 * len(never) > hidden:
+        which = f"{len(never):,} of the {hidden:,} tools that have to be found" if len(never) < hidden else "No tool"
+        can = "can never be shown" if len(never) < hidden else "that has to be found can ever be shown"
+        helps = "raise `tokens` in [routing]; `callslip tools` names them"
+        found.append(bad(FOUND, f"{which} {can}, since the schemas are larger than all the room: {helps}"))
+    elif len(never) > _NAMED:
         found.append(warn(FOUND, f"{len(never) - _NAMED} more can never be shown: `callslip tools` names them"))
-    return [*found, *_guesses(routing), *_keys(routing)]
+    return found
 
 
-def _guesses(routing: Routing) -> list[Finding]:
-    """Whether as many tools as are asked for can be shown unasked."""
+def _guesses(routing: Routing, deferred: int) -> list[Finding]:
+    """Whether as many tools as are asked for can be shown unasked. ``auto`` asks for as many as there are places for,
+    if there are any.
+    """
     most = Room(routing.tools, routing.tokens).up_to("guessed").tools
-    if not isinstance(routing.preselect, int) or routing.preselect <= most:
+    if routing.preselected(deferred) <= most or (routing.preselect == "auto" and most):
         return []
+    if not most:
+        value = '"auto"' if routing.preselect == "auto" else f"{routing.preselect}"
+        said = f"preselect = {value}, and a turn shows none unasked where tools = {routing.tools}"
+        helps = 'raise `tools` in [routing], or set preselect = "off"'
+        return [warn("preselect", f"{said}: its only place is for what is searched for. To change that, {helps}")]
     said = f"preselect = {routing.preselect}, and a turn shows no more than {most} unasked (half of `tools`)"
     return [warn("preselect", f"{said}: the rest is for what is searched for. Lower it, or raise `tools` in [routing]")]
 

@@ -199,7 +199,7 @@ def _footer(given: Given, found: RoutingStats, dropped: Sequence[str]) -> None:
     look.hang("", f"{_many(found.turns, 'turn')}{opened} of {_many(found.sessions, 'session')}{since}", dim=True)
     if dropped:
         look.hang("", f"A wider terminal, or --json, shows {', '.join(dict.fromkeys(dropped))} too.", dim=True)
-    if found.later or found.missed > found.missed_in_vain:
+    if found.labelled:
         look.hang("", "What was not offered in time, as labelled data:", dim=True)
         look.say(f"  {given.command('routing', 'missed', '--out', 'missed.jsonl')}", dim=True)
 

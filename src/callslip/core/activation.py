@@ -36,13 +36,15 @@ class Room(msgspec.Struct, frozen=True):
 
     tools: int
     tokens: int
+    turns: bool = True
+    """A turn has it, and the next one has it anew. A dispatcher's session has no turns: each search has it anew."""
 
     def up_to(self, sure: Sure) -> Room:
         """How full the turn may get by such tools."""
         if sure == "named":
             return self
         keep = _half if sure == "guessed" else _fifth
-        return Room(self.tools - keep(self.tools), self.tokens - keep(self.tokens))
+        return Room(self.tools - keep(self.tools), self.tokens - keep(self.tokens), self.turns)
 
 
 def _half(whole: int) -> int:
@@ -118,29 +120,38 @@ def no_room(one: Found, *, active: Iterable[Found], room: Room) -> str:
 
 
 def _why_not(one: Found, tools: int, tokens: int, room: Room, sure: Sure) -> str:
-    """As half a sentence, with what can be done; empty: there is room."""
+    """As half a sentence, with what can be done; empty: there is room. Nothing in it is this tool's alone, so that it
+    can be said once for several.
+    """
     if one.tokens > room.tokens:
-        return f"its schema takes about {one.tokens:,} tokens, and a turn has {room.tokens:,} for found tools: {_NEVER}"
+        return f"the schema takes more than the {_tokens(room.tokens)} that found tools may take: {_NEVER}"
+    whose, where = ("a turn's ", "in a turn") if room.turns else ("", "at once")
+    full = _END if room.turns else _AGAIN
     if tools >= room.tools:
-        return f"no more than {room.tools} found tools are shown in a turn, and so many are: {_FULL}"
+        most = f"1 found tool is shown {where}, and one is" if room.tools == 1 else ""
+        return f"no more than {most or f'{room.tools} found tools are shown {where}, and so many are'}: {full}"
     if tokens + one.tokens > room.tokens:
-        left = max(0, room.tokens - tokens)
-        return (
-            f"its schema takes about {one.tokens:,} tokens, and of the turn's {room.tokens:,} only {left:,} are left: "
-            f"{_FULL}"
-        )
+        left = f"more than the {_tokens(room.tokens - tokens)} left of {whose}{room.tokens:,}"
+        return f"the schema takes {left if tokens < room.tokens else f'room, and {_all(whose, room.tokens)}'}: {full}"
     share = room.up_to(sure)
-    by_name = f"the rest is for what is asked for by name, and the query '{SELECT}{one.name}' shows it"
     if tools >= share.tools:
-        places = f"what is found by words may fill {share.tools} of a turn's {room.tools} places, and they are taken"
-        return f"{places}: {by_name}"
+        taken = "it is taken" if share.tools == 1 else "they are taken"
+        return f"what is found by words may fill {share.tools} of {whose}{room.tools} places, and {taken}: {_BY_NAME}"
     if tokens + one.tokens > share.tokens:
-        return (
-            f"its schema takes about {one.tokens:,} tokens, and what is found by words may fill {share.tokens:,} of a "
-            f"turn's {room.tokens:,}: {by_name}"
-        )
+        places = f"what is found by words may fill {share.tokens:,} of {whose}{room.tokens:,} tokens"
+        return f"{places}, and the schema takes more than is left of them: {_BY_NAME}"
     return ""
 
 
+def _tokens(many: int) -> str:
+    return f"{many:,} token{'' if many == 1 else 's'}"
+
+
+def _all(whose: str, tokens: int) -> str:
+    return f"all of {whose}{_tokens(tokens)} for found tools are taken"
+
+
 _NEVER = "it can never be shown, so do without it"
-_FULL = "use what you are shown, or end your turn; the next one begins anew"
+_END = "use what you are shown, or end your turn; the next one begins anew"
+_AGAIN = "search again in your next step; what is found there takes the place of what was found before"
+_BY_NAME = f"the rest is for what is asked for by name, and the query '{SELECT}NAME' shows it"

@@ -48,7 +48,7 @@ def not_shown(
     """What is said of a tool that a model can find and was not shown; ``None``: there is none of that name.
 
     It tells no more than any model may know: what can be found is listed to it. ``no_room``: why a tool can't be shown
-    in this turn; then nobody is told to search for it.
+    now; then nobody is told to search for it.
     """
     if not catalogue.deferred or not any(tool.name == SEARCH for tool in visible):
         return None
@@ -57,7 +57,7 @@ def not_shown(
         return None
     why = "" if no_room is None else no_room(found)
     helps = (
-        f"It can't be shown in this turn: {why}."
+        f"It can't be shown now: {why}."
         if why
         else "If you have just searched for it, call it in your next step. Otherwise find it first: "
         f"{SEARCH} with the query {SELECT + found!r}."

@@ -27,7 +27,7 @@ def activate(drive: Drive, call_id: str, names: Iterable[str], named: Collection
     catalogue = drive.parts.catalogue
     wanted = [catalogue.found(name) for name in names if name in catalogue]
     pinned = [tool.name for tool in catalogue.visible()]
-    admission = admit(wanted, visible=pinned, active=_taking_room(drive), room=_room(drive.parts), named=named)
+    admission = admit(wanted, visible=pinned, active=_taking_room(drive), room=_room(drive), named=named)
     drive.activating[call_id] = [*drive.activating.get(call_id, ()), *admission.activated]
     return admission
 
@@ -35,21 +35,25 @@ def activate(drive: Drive, call_id: str, names: Iterable[str], named: Collection
 def no_room(drive: Drive, name: str) -> str:
     """Why the bound tool can't become visible now, not even by its name; empty: it can, or it is about to."""
     found = drive.parts.catalogue.found(name)
-    return activation.no_room(found, active=_taking_room(drive), room=_room(drive.parts))
+    return activation.no_room(found, active=_taking_room(drive), room=_room(drive))
 
 
 def _taking_room(drive: Drive) -> list[Found]:
-    state = drive.state
     # A dispatcher's session has no turns that would end: there the latest count (for_caller), and none takes room.
-    turns = state.step is None or state.step.model != CALLER
-    known = active(drive.parts, state.activated) if turns else []
+    known = active(drive.parts, drive.state.activated) if _turns(drive) else []
     for siblings in drive.activating.values():
         known += siblings
     return known
 
 
-def _room(parts: Parts) -> Room:
-    return Room(parts.routing.tools, parts.routing.tokens)
+def _room(drive: Drive) -> Room:
+    routing = drive.parts.routing
+    return Room(routing.tools, routing.tokens, turns=_turns(drive))
+
+
+def _turns(drive: Drive) -> bool:
+    step = drive.state.step
+    return step is None or step.model != CALLER
 
 
 def activated(drive: Drive, call_id: str) -> tuple[VisibleTool, ...]:

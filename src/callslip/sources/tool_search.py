@@ -148,9 +148,28 @@ def _in_turns(findings: Findings, wanted: Mapping[str, None]) -> list[str]:
 
 def _named(findings: Findings) -> frozenset[str]:
     """The tools that a query asks for by name, and not by what they do."""
-    return frozenset(
-        name for one in findings.matches for name in one.tools if selects(one.query) or one.query.strip() == name
-    )
+    return frozenset(name for one in findings.matches for name in _asked_for(one))
+
+
+def _asked_for(match: Matches) -> tuple[str, ...]:
+    if selects(match.query):
+        return match.tools
+    bare = match.query.strip()
+    if bare in match.tools:
+        return (bare,)
+    first = match.tools[:1]
+    return first if first and _means(bare, first[0]) else ()
+
+
+def _means(bare: str, name: str) -> bool:
+    """Whether that is the name in another spelling, such as ``payRefund``, or its alias. Several words are none."""
+    if not bare or any(map(str.isspace, bare)):
+        return False
+    return _letters(bare) == _letters(name) != "" or alias.digest_in(bare.casefold()) == alias.digest(name)
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text.casefold()))
 
 
 def _said(findings: Findings, admission: Admission, note: str) -> dict[str, Any]:
@@ -174,12 +193,20 @@ def _said(findings: Findings, admission: Admission, note: str) -> dict[str, Any]
         results.append(said)
     answer: dict[str, Any] = {"results": results, "callable_from_next_step": list(admission.visible)}
     if admission.refused:
-        answer["not_shown"] = [{"tool": one.name, "why": one.why} for one in admission.refused]
+        answer["not_shown"] = _not_shown(admission)
     if any(match.left_off for match in findings.matches):
         note = f"A search gives only so many tools. Search again for what was left off. {note}".strip()
     if note:
         answer["note"] = note
     return answer
+
+
+def _not_shown(admission: Admission) -> list[dict[str, Any]]:
+    """Each reason once, with the tools that it holds for."""
+    reasons: dict[str, list[str]] = {}
+    for one in admission.refused:
+        reasons.setdefault(one.why, []).append(one.name)
+    return [{"tools": names, "why": why} for why, names in reasons.items()]
 
 
 def _notes(findings: Findings, admission: Admission) -> tuple[str, ...]:

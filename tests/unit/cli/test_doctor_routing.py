@@ -24,12 +24,21 @@ def made(name, size=1, **more):
 
 MANY = [made(f"pay.deed_{n}") for n in range(60)]
 LARGE = [*MANY, made("pay.large", 8_000)]
+MOST = [*MANY[:5], *(made(f"pay.huge_{n}", 800) for n in range(7))]
 HUGE = [*MANY, *(made(f"pay.huge_{n}", 8_000) for n in range(7))]
 SCRIPT = [calling(("tool_search", {"queries": "select:pay.deed_1"})), "Done."]
 """
 NEVER = "can be found and never shown: its schema takes about 14,038 tokens"
 HELPS = "Raise `tokens` in [routing], pin it, or shorten its description and schema"
-ITSELF = "the 1 tool that is shown in every step takes about 197 tokens of each request"
+NO_PLACE = (
+    "preselect = {}, and a turn shows none unasked where tools = 1: its only place is for what is searched for. To change "
+    'that, raise `tools` in [routing], or set preselect = "off"'
+)
+NONE_EVER = (
+    "No tool that has to be found can ever be shown, since the schemas are larger than all the room: raise `tokens` in "
+    "[routing]; `callslip tools` names them"
+)
+ITSELF = "the one tool that is shown in every step takes about 197 tokens of each request"
 
 
 @pytest.fixture
@@ -37,7 +46,7 @@ def app(project, monkeypatch):
     monkeypatch.setattr(bound, "find_spec", lambda name: None)
     project.write("many.py", APP)
 
-    def settings(tools="LARGE", **routing):
+    def settings(tools="LARGE", /, **routing):
         said = "".join(f"{name} = {json.dumps(value)}\n" for name, value in routing.items())
         project.write(f"rt_{tools}.py".lower(), _made(tools))
         project.configure(f'app = "rt_{tools.lower()}.py:rt"\nstate = "state"\n[routing]\n{said}')
@@ -97,6 +106,24 @@ class TestRoom:
         for fine in (10, "auto", "off"):
             assert "preselect" not in found(app("MANY", defer="all", preselect=fine))
 
+    @pytest.mark.requirement("DEFR-04")
+    @pytest.mark.parametrize(("preselect", "said"), [("auto", '"auto"'), (3, "3")])
+    def test_where_there_is_no_place_for_guesses_that_is_said(self, app, preselect, said):
+        assert found(app("MANY", defer="all", tools=1, preselect=preselect))["preselect"] == [
+            ("warn", NO_PLACE.format(said))
+        ]
+        for fine in (0, "off"):
+            assert "preselect" not in found(app("MANY", defer="all", tools=1, preselect=fine))
+        assert "preselect" not in found(app("MANY", defer="all", tools=2))
+
+    def test_where_most_tools_can_never_be_shown_something_is_wrong(self, app):
+        assert found(app("MANY", defer="all", tokens=10), code=1)["tools found"][-1] == ("bad", NONE_EVER)
+        most = app("MOST", defer="all", tokens=100)
+        assert found(most, code=1)["tools found"][-1][1].startswith(
+            "7 of the 12 tools that have to be found can never be shown, since"
+        )
+        assert "Nothing is wrong" not in most("doctor", code=1).stdout
+
     def test_the_size_of_each_is_shown(self, app):
         assert "tokens of a request" in app("MANY", defer="all")("tools", "pay.deed_1").stdout
 
@@ -113,6 +140,15 @@ class TestShown:
         ((level, detail),) = found(app("HUGE", defer="all", pinned=pinned))["tools shown"]
         assert (level, detail.startswith("the 3 tools that are shown in every step take about 28,")) == ("warn", True)
         assert "pin fewer" in detail
+
+    def test_that_is_said_once(self, app):
+        said = found(app("HUGE", defer="all", pinned=["pay.huge_1", "pay.huge_2"]))
+        details = [detail for each in said.values() for _, detail in each]
+        assert sum("the 3 tools that are shown in every step take" in detail for detail in details) == 1
+
+    def test_the_search_itself_is_nothing_that_could_be_pinned_less(self, app):
+        said = found(app("MANY", defer="all", tokens=150))
+        assert ("tools shown" in said, ITSELF in said["tools found"][0][1]) == (False, True)
 
     def test_few_and_small_ones_are_fine(self, app, project):
         said = found(app("MANY", defer="auto"))

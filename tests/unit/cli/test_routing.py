@@ -269,6 +269,21 @@ def test_where_nothing_was_missed(state, tmp_path):
     assert (tmp_path / "x").read_text() == ""
 
 
+def test_the_report_leads_to_no_labels_where_there_are_none(tmp_path):
+    async def named_after_another():
+        routing = Routing(preselect="off", embedder="off")
+        script = [calling(searching("select:geo.route")), calling(searching("refund a payment")),
+                  calling(("pay.refund", {})), "Done."]  # fmt: skip
+        async with Runtime(tools=TOOLS, model=Scripted(script), state=tmp_path / "state", routing=routing) as runtime:
+            await runtime.run("hello", session="s")
+
+    asyncio.run(named_after_another())
+    assert said("missed", "--state", tmp_path / "state").stdout == ""
+    report = said("report", "--state", tmp_path / "state")
+    assert ("after one that led to nothing" in report.output, "routing missed" in report.output) == (True, False)
+    assert json.loads(said("report", "--state", tmp_path / "state", "--json").output)["labelled"] == 0
+
+
 def test_a_guess_that_came_to_nothing_is_told_and_labels_nothing(tmp_path):
     async def guessed():
         routing = Routing(preselect="off", embedder="off")

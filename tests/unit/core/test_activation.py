@@ -37,14 +37,15 @@ class TestRoom:
         room, active = Room(9, 100), [found("a", 40)]
         made = admit([found("b", 60), found("c", 50)], visible=[], active=active, room=room, sure="named")
         assert names(made.activated) == ["b"]
-        assert "about 50 tokens, and of the turn's 100 only 0 are left: use what you are" in made.refused[0].why
+        assert made.refused[0].why.startswith(
+            "the schema takes room, and all of a turn's 100 tokens for found tools are taken: use what you are"
+        )
 
     def test_a_large_one_leaves_its_place_to_a_smaller_one(self):
         made = admit([found("huge", 500), found("small", 50)], visible=[], active=[], room=Room(9, 100))
         assert made.visible == ("small",)
         assert made.refused[0].why == (
-            "its schema takes about 500 tokens, and a turn has 100 for found tools: it can never be shown, so do without "
-            "it"
+            "the schema takes more than the 100 tokens that found tools may take: it can never be shown, so do without it"
         )
 
     def test_what_can_be_called_anyway_needs_none(self):
@@ -92,14 +93,38 @@ class TestShares:
     def test_where_only_words_are_out_of_room_the_way_by_name_is_said(self):
         (places,) = admit([found("c")], visible=[], active=[found("a")], room=Room(2, 1000)).refused
         assert places.why == (
-            "what is found by words may fill 1 of a turn's 2 places, and they are taken: the rest is for what is asked "
-            "for by name, and the query 'select:c' shows it"
+            "what is found by words may fill 1 of a turn's 2 places, and it is taken: the rest is for what is asked for by "
+            "name, and the query 'select:NAME' shows it"
         )
         (size,) = admit([found("c", 90)], visible=[], active=[], room=Room(9, 100)).refused
         assert size.why == (
-            "its schema takes about 90 tokens, and what is found by words may fill 80 of a turn's 100: the rest is for what "
-            "is asked for by name, and the query 'select:c' shows it"
+            "what is found by words may fill 80 of a turn's 100 tokens, and the schema takes more than is left of them: the "
+            "rest is for what is asked for by name, and the query 'select:NAME' shows it"
         )
+        many = admit([found("d"), found("e")], visible=[], active=[found(x) for x in "abc"], room=Room(4, 1000)).refused
+        assert len({one.why for one in many}) == 1, "it can be said once for all"
+        assert "fill 3 of a turn's 4 places, and they are taken: " in many[0].why
+
+    def test_one_is_one(self):
+        assert no_room(found("b"), active=[found("a")], room=Room(1, 1000)).startswith(
+            "no more than 1 found tool is shown in a turn, and one is: use what you are shown, or end"
+        )
+        assert "more than the 1 token that found tools may take: " in no_room(found("b"), active=[], room=Room(9, 1))
+        assert "more than the 1 token left of a turn's 100: " in no_room(
+            found("c"), active=[found("a", 99)], room=Room(9, 100)
+        )
+
+    def test_where_there_are_no_turns_nobody_is_told_to_end_one(self):
+        rooms = [(Room(1, 1000, turns=False), "at once, and one is"), (Room(2, 20, turns=False), "left of 20"),
+                 (Room(9, 15, turns=False), "all of 15 tokens")]  # fmt: skip
+        for room, said in rooms:
+            why = no_room(found("c", 12), active=[found("a", 15)], room=room)
+            assert (said in why, "turn" in why) == (True, False)
+            assert why.endswith(
+                ": search again in your next step; what is found there takes the place of what was found before"
+            )
+        (by_words,) = admit([found("c")], visible=[], active=[found("a")], room=Room(2, 90, turns=False)).refused
+        assert by_words.why.startswith("what is found by words may fill 1 of 2 places, and it is taken")
 
     def test_what_cannot_be_shown_even_by_its_name_is_told(self):
         assert no_room(found("b"), active=[found("a")], room=Room(2, 1000)) == ""
@@ -107,11 +132,15 @@ class TestShares:
         assert "so many are: use what you are shown" in no_room(
             found("c"), active=[found("a"), found("b")], room=Room(2, 1000)
         )
-        assert "only 5 are left" in no_room(found("c", 10), active=[found("a", 95)], room=Room(9, 100))
+        assert "the 5 tokens left of a turn's 100: use" in no_room(
+            found("c", 10), active=[found("a", 95)], room=Room(9, 100)
+        )
         assert "it can never be shown" in no_room(found("c", 101), active=[], room=Room(9, 100))
 
     def test_a_room_that_was_made_smaller_since_says_no_nonsense(self):
-        assert "only 0 are left" in no_room(found("c", 10), active=[found("a", 120)], room=Room(9, 100))
+        assert "all of a turn's 100 tokens for found tools are taken" in no_room(
+            found("c", 10), active=[found("a", 120)], room=Room(9, 100)
+        )
 
 
 tools = st.lists(st.builds(Found, st.sampled_from("abcdefgh"), st.just("1"), st.integers(1, 50)), max_size=8)

@@ -32,6 +32,23 @@ async def test_a_sibling_finds_the_room_taken(drive):
     assert (second.visible, [refused.name for refused in second.refused]) == (("b",), ["c"])
 
 
+async def test_a_dispatchers_session_is_not_told_to_end_a_turn(tmp_path):
+    routing = Routing(tools=2, embedder="off")
+    calls = [{"name": "tool_search", "arguments": {"queries": ["select:a,b,c"]}}, {"name": "c", "arguments": {}}]
+    async with Runtime(tools=[deferred(name) for name in "abc"], state=tmp_path / "s", routing=routing) as runtime:
+        said, _ = (await runtime.dispatch(calls, session="d", step="1")).results
+        again = [{"name": "tool_search", "arguments": {"queries": ["select:c"]}}]
+        then = (await runtime.dispatch(again, session="d", step="2")).results[0]
+    assert said.result.structured["not_shown"] == [
+        {
+            "tools": ["c"],
+            "why": "no more than 2 found tools are shown at once, and so many are: search again in your next step; what is "
+            "found there takes the place of what was found before",
+        }
+    ]
+    assert then.result.structured["callable_from_next_step"] == ["c"], "what it was told is so"
+
+
 async def test_room_that_was_let_go_is_free(drive):
     activate(drive, "one", ["a", "b"], {"b"})
     assert "so many are" in no_room(drive, "c")

@@ -2,10 +2,11 @@
 
 import pytest
 
+from callslip.core import alias
 from callslip.core.activation import Admission, Found, Refused
 from callslip.core.tool import Risk
 from callslip.ports.finder import Findings, Matches, Unknown
-from callslip.providers.aliases import RESPONSES, Aliases
+from callslip.providers.aliases import CHAT, RESPONSES, Aliases
 from callslip.schema.validate import compile_schema
 from callslip.sources.tool_search import ToolSearch, spec
 
@@ -25,18 +26,19 @@ class Finder:
 
 
 class Context:
-    def __init__(self, refused=(), shown=()):
+    def __init__(self, refused=(), shown=(), why=None):
         self.wanted = []
         self.named = frozenset()
         self.notes = ()
         self.shown = shown
         self.refused = refused
+        self.why = why or {}
 
     def activate(self, tools, named=()):
         self.wanted, self.named = list(tools), named
         left = tuple(name for name in tools if name not in self.refused)
         taken = tuple(Found(name, "1", 1) for name in left if name not in self.shown)
-        refused = tuple(Refused(name, "no room") for name in self.refused)
+        refused = tuple(Refused(name, self.why.get(name, "no room")) for name in self.refused)
         return Admission(visible=left, activated=taken, refused=refused)
 
 
@@ -87,6 +89,32 @@ async def test_what_is_asked_for_by_name_is_told_apart_from_what_words_find():
     assert context.named == {"a", "b", "pay.void"}
 
 
+ALIAS = Aliases(["pay.refund"], CHAT).wire("pay.refund")
+
+
+@pytest.mark.parametrize(
+    ("query", "tools", "named"),
+    [
+        ("payRefund", ("pay.refund", "pay.void"), {"pay.refund"}),
+        (" PAY_REFUND ", ("pay.refund",), {"pay.refund"}),
+        (ALIAS, ("pay.refund",), {"pay.refund"}),
+        (ALIAS.upper(), ("pay.refund",), {"pay.refund"}),
+        ("payRefund", ("pay.void", "pay.refund"), set()),
+        ("pay refund", ("pay.refund",), set()),
+        ("refund", ("pay.refund",), set()),
+        (f"refund_{alias.digest('pay.void')}", ("pay.refund",), set()),
+        (ALIAS, ("pay.refund", ALIAS), {ALIAS}),
+        ("payRefund", (), set()),
+        ("?", ("…", "pay.refund"), set()),
+        ("", ("…",), set()),
+    ],
+)
+async def test_a_name_in_another_spelling_is_a_name_if_just_that_tool_came_first(query, tools, named):
+    context = Context()
+    await found(Finder(Matches(query=query, tools=tools)), context)
+    assert context.named == named
+
+
 @pytest.mark.requirement("DEFR-05")
 async def test_nothing_is_said_to_be_nothing_with_what_came_nearest():
     said = await found(Finder(Matches(query="x", nothing="No tool does that.", nearest=("pay.void",))))
@@ -99,7 +127,13 @@ async def test_nothing_is_said_to_be_nothing_with_what_came_nearest():
 async def test_what_there_is_no_room_for_is_said_with_the_reason():
     said = await found(Finder(Matches(query="x", tools=("a", "b"))), Context(refused=("b",)))
     assert said["callable_from_next_step"] == ["a"]
-    assert said["not_shown"] == [{"tool": "b", "why": "no room"}]
+    assert said["not_shown"] == [{"tools": ["b"], "why": "no room"}]
+
+
+async def test_one_reason_is_said_once_for_all_that_it_holds_for():
+    context = Context(refused=("b", "d", "c"), why={"d": "too large"})
+    said = await found(Finder(Matches(query="x", tools=tuple("abcd"))), context)
+    assert said["not_shown"] == [{"tools": ["b", "c"], "why": "no room"}, {"tools": ["d"], "why": "too large"}]
 
 
 async def test_trouble_of_the_index_is_said():

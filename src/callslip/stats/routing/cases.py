@@ -1,7 +1,8 @@
 """What a turn teaches about finding tools, as labelled data: words, and the tools that were right for them. Pure.
 
 A tool was right for what was said if a call of it succeeded before anything else was said: what a model only tried to
-call may have been a slip, and what it did after its next plan was for that one.
+call may have been a slip, and what it did after its next plan was for that one. What the words of a search found was
+right for those words, and need not have been for what was said.
 """
 
 from __future__ import annotations
@@ -57,8 +58,7 @@ def cases(turn: Turn) -> Cases:
     for search in turn.searches:
         if turn.led_on(search):
             made += [(text, "found", gold, tools) for text, gold, tools in _found(turn, search)]
-            continue
-        asked = [query for query in search.queries if not query.named]
+        asked = [query for query in turn.unmet(search) if not query.named]
         until = turn.said_after_search(search)
         gold = [one for one in judged if _came_after(one, search) and turn.served(one.tool, search.step, until)]
         if asked and gold:
@@ -82,9 +82,14 @@ def cases(turn: Turn) -> Cases:
 
 
 def _served(turn: Turn, judged: Iterable[Judged], saying: Saying) -> list[Judged]:
-    """The tools that were used after it was said, and before anything else was."""
+    """The tools that were used after it was said, and before anything else was; none that a search's words found."""
     until = turn.said_after(saying.step)
-    return [one for one in judged if turn.served(one.tool, saying.step, until)]
+    return [one for one in judged if turn.served(one.tool, saying.step, until) and not _by_search(one)]
+
+
+def _by_search(one: Judged) -> bool:
+    """Whether the words of a search found it. What was called before that had been wanted for what was said."""
+    return one.offer is not None and one.offer.by == "found" and one.how != "missed"
 
 
 def _found(turn: Turn, search: Search) -> Iterable[tuple[str | None, list[str], tuple[str, ...]]]:

@@ -90,6 +90,8 @@ class RoutingStats(msgspec.Struct, frozen=True, kw_only=True):
     """Missed, and then found or preselected."""
     missed_in_vain: int
     """Missed, and no call of it succeeded in the turn: it may have been a guess, and labels nothing."""
+    labelled: int
+    """Cases of what was not offered in time: as many as ``callslip routing missed`` writes."""
     offered: int
     """Tools, each once in a turn, that were preselected or found in turns that have ended."""
     unused_preselected: int

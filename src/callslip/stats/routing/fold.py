@@ -166,12 +166,11 @@ class Turns:
         if queries is None:  # which tools became visible stands in the record itself
             queries = (Query(text=None, tools=activated),)
         kept = {call.address, event.structured.blob if event.structured is not None else ""}
-        refused = answer.get("not_shown") if isinstance(answer, Mapping) else None
         search = Search(
             step=call.step,
             queries=queries,
             ranked=ranked,
-            no_room=len(refused) if isinstance(refused, list) else 0,
+            no_room=_refused(answer),
             addresses=frozenset(filter(None, kept)),
         )
         search.pinned = call.pinned & frozenset(search.tools)
@@ -243,6 +242,13 @@ def _queries(answer: Any, arguments: Any) -> tuple[Query, ...] | None:
         )
         for one, text in zip(results, asked, strict=True)
     )
+
+
+def _refused(answer: Any) -> int:
+    """How many tools there was no room for. A log may be of a version that gave each its reason."""
+    said = answer.get("not_shown") if isinstance(answer, Mapping) else None
+    rows = said if isinstance(said, list) else []
+    return sum(len(_names(one["tools"])) if isinstance(one, Mapping) and "tools" in one else 1 for one in rows)
 
 
 def _names(value: Any) -> tuple[str, ...]:

@@ -1,7 +1,8 @@
 """How each tool that was used had been offered, and what came of each search (DEFR-06). Pure.
 
-A search that led to nothing is one of whose tools none was called afterwards in its turn. A tool that was found only
-after such a search came late; one that was found by a search before which there was none came with the first.
+A search that led to nothing is one of whose tools none was called afterwards in its turn; where some was, a query of it
+for which nothing fitted still led to nothing. A tool that was found only after such a query came late; one that was
+found by a search before which there was none came with the first.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def offers(turn: Turn) -> dict[str, Offer]:
 def judge(turn: Turn) -> list[Judged]:
     """How each tool that was used had been offered, in the order of their first calls."""
     known = offers(turn)
-    failed = [search.step for search in turn.searches if not turn.led_on(search)]
+    failed = [search.step for search in turn.searches if turn.unmet(search)]
     judged = []
     for tool, use in turn.used.items():
         offer = known.get(tool)

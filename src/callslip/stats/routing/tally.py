@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 
+from callslip.stats.routing.cases import cases
 from callslip.stats.routing.figures import After, RoutingStats, ToolRouting, UsedTool
 from callslip.stats.routing.judge import How, Judged, afterwards, judge, offers, overlooked, unused
 from callslip.stats.routing.turn import Turn
@@ -39,6 +40,7 @@ class Tally:
         count["shown_found"] += turn.shown_found
         for judged in judge(turn):
             self._used(turn, judged)
+        count["labelled"] += sum(case.kind != "found" for case in cases(turn).cases)
         left = unused(turn)
         self._unused.update(left.keys())
         for by in left.values():
@@ -64,7 +66,7 @@ class Tally:
             recall=_recall(hows), recall_at_5=count["in_front"] / judged if judged else None,
             first_place=count["first_place"], early=count["early"],
             missed_then_named=count["then_named"], missed_then_found=count["then_found"],
-            missed_in_vain=count["missed_in_vain"],
+            missed_in_vain=count["missed_in_vain"], labelled=count["labelled"],
             offered=count["offered"],
             unused_preselected=count["unused_preselected"], unused_found=count["unused_found"],
             searches=count["searches"], turns_with_search=count["turns_with_search"], most_searches=self._most,

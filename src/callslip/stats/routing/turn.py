@@ -115,6 +115,14 @@ class Turn(msgspec.Struct, kw_only=True):
         """Whether anything that the search gave was called afterwards."""
         return any(self.called.get(name, 0) >= search.step for name in search.tools)
 
+    def unmet(self, search: Search) -> tuple[Query, ...]:
+        """The queries that led to nothing: all, where nothing that the search gave was called; else those for which it
+        said that nothing fits, since each asks for another thing. A name that no tool has is no need.
+        """
+        if not self.led_on(search):
+            return search.queries
+        return tuple(query for query in search.queries if query.nothing and not query.named)
+
     def served(self, tool: str, since: int, before: float = math.inf) -> bool:
         """Whether a call of the tool succeeded from one step on, and before another one."""
         return any(since <= step < before for step in self.succeeded.get(tool, ()))

@@ -83,7 +83,7 @@ class Log(LogBuilder):
         names = [name for one in answer["results"] for name in one["tools"]]
         fresh = [name for name in dict.fromkeys(names) if name not in {*self.pinned, *self.active, "huge"}]
         if "huge" in names:
-            answer["not_shown"] = [{"tool": "huge", "why": "no room"}]
+            answer["not_shown"] = [{"tools": ["huge"], "why": "no room"}]
         arguments = inline(canon.canonical({"queries": list(results)}))
         self.dispatch(place, tool=SEARCH, arguments=arguments, risk="read")
         self.settle(

@@ -42,18 +42,36 @@ def test_of_queries_that_were_asked_together_nobody_knows_which_one_it_was():
     assert told(log)[0] == ("late", "a\nc", ["pay"], ["b1", "d1", "b2"])
 
 
+def test_one_query_of_several_that_found_nothing_teaches_what_was_right():
+    log = Log().say("x").step({"write": ["mail"], "give back": ["nothing", "cal"]}).step("mail")
+    assert told(log.step({"refund": ["pay"]}).step("pay").step()) == [
+        ("found", "write", ["mail"], ["mail"]), ("late", "give back", ["pay"], []), ("found", "refund", ["pay"], ["pay"]),
+    ]  # fmt: skip
+    failed = Log().say("x").step({"write": ["mail"], "give back": ["nothing"]}).step("mail").step({"refund": ["pay"]})
+    assert told(failed.step("pay", fails=["pay"]).step()) == [("found", "write", ["mail"], ["mail"])]
+
+
 def test_a_long_query_is_given_whole():
     long = "refund " * 60
     assert told(Log().say("x").step({long: ["pay"]}).step("pay").step())[0][1] == long
 
 
 def test_what_the_user_said_teaches_what_preselection_should_have_given():
-    log = Log().say("pay Ada back").step({"refund": ["pay"]}, preselected=["mail"]).step("pay", "mail").step()
-    assert told(log)[0] == ("late", "pay Ada back", ["pay", "mail"], ["mail"])
+    log = Log().say("pay Ada back").step({"select:pay": ["pay"]}, preselected=["mail"]).step("pay", "mail").step()
+    assert told(log) == [("late", "pay Ada back", ["pay", "mail"], ["mail"])]
     found = Log().say("pay Ada back").step("pay", preselected=["mail", "pay"]).step()
     assert told(found) == [("found", "pay Ada back", ["pay"], ["mail", "pay"])]
     vain = Log().say("hello").step(preselected=["mail"])
     assert told(vain) == []
+
+
+def test_what_the_words_of_a_search_found_is_not_what_was_right_for_what_was_said():
+    log = Log().say("ship it").step("ship", preselected=["ship"]).step({"money back": ["pay"]}).step("pay").step()
+    assert told(log) == [("found", "ship it", ["ship"], ["ship"]), ("found", "money back", ["pay"], ["pay"])]
+    guessed = Log().say("pay Ada back").step("pay", preselected=["mail"]).step({"refund": ["pay"]}).step("pay").step()
+    assert told(guessed) == [
+        ("missed", "pay Ada back", ["pay"], ["mail"]), ("found", "refund", ["pay"], ["pay"]),
+    ]  # fmt: skip
 
 
 def test_a_plan_teaches_only_what_was_not_offered_before():
@@ -65,10 +83,8 @@ def test_a_plan_teaches_only_what_was_not_offered_before():
 def test_what_was_said_teaches_nothing_of_what_came_after_the_next_saying():
     log = Log().say("book me an appointment").step("now", preselected=["cal"], text="I list every customer first.")
     log.step("now", preselected=["crm"], text="Now I share a document.")
-    log.step({"refund": ["pay"]}, preselected=["files"]).step("pay").step()
-    assert told(log) == [
-        ("late", "Now I share a document.", ["pay"], ["files"]), ("found", "refund", ["pay"], ["pay"]),
-    ]  # fmt: skip
+    log.step({"select:pay": ["pay"]}, preselected=["files"]).step("pay").step()
+    assert told(log) == [("late", "Now I share a document.", ["pay"], ["files"])]
     plain = Log().say("book me an appointment").step("now", preselected=["cal"], text="I pay Ada back.")
     assert told(plain.step("pay").step({"select:pay": ["pay"]}).step("pay").step()) == [
         ("missed", "I pay Ada back.", ["pay"], [])
@@ -78,8 +94,8 @@ def test_what_was_said_teaches_nothing_of_what_came_after_the_next_saying():
 def test_what_the_user_says_meanwhile_ends_what_was_said_before():
     log = Log().say("book me an appointment").step("now", preselected=["cal"])
     log.user("and pay Ada back")
-    log.step({"refund": ["pay"]}, preselected=["mail"]).step("pay").step()
-    assert told(log)[0] == ("late", "and pay Ada back", ["pay"], ["mail"])
+    log.step({"select:pay": ["pay"]}, preselected=["mail"]).step("pay").step()
+    assert told(log) == [("late", "and pay Ada back", ["pay"], ["mail"])]
 
 
 def test_a_guess_that_was_refused_is_no_use():
@@ -134,7 +150,8 @@ def test_what_a_fork_carried_over_was_not_missed():
 
 
 def test_words_that_are_gone_are_counted():
-    (turn,) = turns_of(Log().say("x").step({"give back": ["mail"]}).step({"refund": ["pay"]}).step("pay").step())
+    log = Log().say("x").step({"give back": ["mail"]}).step({"refund": ["pay"]}).step("pay")
+    (turn,) = turns_of(log.step({"select:cal": ["cal"]}).step("cal").step())
     turn.sayings.append(Saying(step=1, text=None, tools=("mail",)))
     found = cases(turn)
     assert ([case.text for case in found.cases], found.gone) == (["give back", "refund"], ("late",))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from routing_log import Log, turns_of
+from routing_log import Log, payload_text, turns_of
 
+from callslip.core import canon
 from callslip.core.event import Stored, draft
 from callslip.core.events.blob_erased import BlobErased
+from callslip.core.events.function_response import FunctionResponse
 from callslip.core.undoing import REVERT
 from callslip.stats.routing.fold import Turns
 from callslip.stats.routing.judge import afterwards, judge, offers, overlooked, unused
@@ -57,6 +59,15 @@ def test_a_search_for_another_need_makes_nothing_late():
     assert hows(log) == [("mail", "first", 1, 1), ("pay", "first", 1, 1)]
     before = Log().say("x").step({"write": ["mail"]}).step({"refund": ["pay"]}).step("pay", "mail").step()
     assert hows(before) == [("pay", "first", 1, 1), ("mail", "first", 1, 2)]
+
+
+def test_a_query_that_found_nothing_makes_late_what_another_search_finds():
+    log = Log().say("x").step({"write": ["mail"], "give back": ["nothing", "cal"]}).step("mail")
+    assert hows(log.step({"refund": ["pay"]}).step("pay").step()) == [("mail", "first", 1, 1), ("pay", "later", 1, 1)]
+    together = Log().say("x").step({"give back": ["nothing"], "refund": ["pay"]}).step("pay").step()
+    assert hows(together) == [("pay", "first", 1, 1)]
+    named = Log().say("x").step({"write": ["mail"], "select:pya": ["nothing"]}).step("mail").step({"refund": ["pay"]})
+    assert hows(named.step("pay").step()) == [("mail", "first", 1, 1), ("pay", "first", 1, 1)]
 
 
 def test_a_search_beside_another_is_not_earlier():
@@ -166,6 +177,21 @@ def test_a_search_that_cannot_be_read_still_says_what_it_found():
     (turn,) = turns.found
     assert not turn.searches[0].readable
     assert [(one.tool, one.how, one.offer.rank) for one in judge(turn)] == [("pay", "first", None)]
+
+
+@pytest.mark.parametrize(("said", "many"), [
+    ([{"tools": ["a", "b"], "why": "no room"}, {"tools": ["c"], "why": "too large"}], 3),
+    ([{"tool": "a", "why": "no room"}, {"tool": "b", "why": "no room"}], 2), (None, 0), ("a", 0),
+])  # fmt: skip
+def test_tools_without_room_are_counted_also_in_logs_that_gave_each_its_reason(said, many):
+    log = Log().say("x").step({"refund": ["pay"]})
+    turns = Turns("s")
+    for stored in log.records:
+        payload = turns.wants(stored.record.event)
+        answer = isinstance(stored.record.event, FunctionResponse)
+        text = canon.canonical({"results": [], "not_shown": said}) if answer else payload_text(payload)
+        turns.add(stored, text)
+    assert turns.found[0].searches[0].no_room == many
 
 
 def test_undoing_a_turn_is_no_step_of_it():
