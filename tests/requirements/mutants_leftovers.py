@@ -31,7 +31,7 @@ LEFTOVERS: Sequence[Mutant] = (
     ),
     Mutant(
         "PARA-03", "a claim that outlives its call is not told", "application.py",
-        "warnings.warn(said, ResourceWarning, stacklevel=2)", "pass",
+        "warnings.warn(said, ResourceWarning, stacklevel=3)", "pass",
         (f"{CLAIMING}::test_a_claim_that_outlives_its_call_is_told_when_the_runtime_is_closed",),
     ),
     Mutant(
