@@ -243,6 +243,14 @@ FINDING: Sequence[Mutant] = (
         (SIBLINGS,),
     ),
     Mutant(
+        "DEFR-02",
+        "a tool that is found again stays where it was",
+        "core/attempts.py",
+        "for name, version in state.activated.items() if name not in again}",
+        "for name, version in state.activated.items()}",
+        (SHOWING,),
+    ),
+    Mutant(
         "DEFR-04",
         "preselection counts as found",
         "agent/showing.py",
