@@ -162,6 +162,14 @@ SEARCH_TROUBLE: Sequence[Mutant] = (
     ),
     Mutant(
         "DEFR-04",
+        "two servers on one host share vectors",
+        "routing/endpoint.py",
+        "{host}:{port}{parts.path.rstrip('/')}",
+        "{host}",
+        (ENDPOINT,),
+    ),
+    Mutant(
+        "DEFR-04",
         "an endpoint's answer may be as long as it likes",
         "routing/endpoint.py",
         "        if len(body) > most:",
