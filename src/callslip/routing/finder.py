@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import logging
 import threading
@@ -9,7 +10,9 @@ import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
+import anyio
 import anyio.to_thread
 
 from callslip.core.routing import SELECT, selects
@@ -26,6 +29,8 @@ T = TypeVar("T")
 _BY_WORDS = "Tools were searched by their words alone."
 _LEFT_OFF = 20
 """Names of one query that are said to be left off."""
+_THREADS = 8
+"""Searches at once: more than may wait for an embedder elsewhere, so that those that need none go on."""
 _log = logging.getLogger(__name__)
 
 
@@ -79,6 +84,7 @@ class ToolFinder:
         self._opening = threading.Lock()
         self._closed = False
         self._told: set[str] = set()
+        self._limiters: WeakKeyDictionary[asyncio.AbstractEventLoop, anyio.CapacityLimiter] = WeakKeyDictionary()
         self.servers = tuple(sorted({card.server for card in self._cards if card.server}))
 
     @property
@@ -98,14 +104,25 @@ class ToolFinder:
     async def search(self, queries: Sequence[str], most: int, *, server: str = "") -> Findings:
         if self._meaning is not None and not all(map(selects, queries)):
             await self._meaning.ready()
-        return await _beside(lambda: self._search(self._opened(), queries, most, server))
+        return await self._beside(lambda: self._search(self._opened(), queries, most, server))
 
     async def likely(self, text: str, most: int, *, without: Collection[str] = ()) -> tuple[str, ...]:
         if self._meaning is not None:
             await self._meaning.ready()
-        answer = await _beside(lambda: self._opened().likely(text, most, without=without))
+        answer = await self._beside(lambda: self._opened().likely(text, most, without=without))
         self._tell(answer.trouble)
         return tuple(hit.id for hit in answer.hits)
+
+    async def _beside(self, work: Callable[[], T]) -> T:
+        """In a thread; who gives it up waits no longer."""
+        return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._threads())
+
+    def _threads(self) -> anyio.CapacityLimiter:
+        """Its own, so that searches which wait keep no thread from tools; one for each loop that it is used in."""
+        loop = asyncio.get_running_loop()
+        if loop not in self._limiters:
+            self._limiters[loop] = anyio.CapacityLimiter(_THREADS)
+        return self._limiters[loop]
 
     def _search(self, ranker: Ranker, queries: Sequence[str], most: int, server: str) -> Findings:
         answers = [ranker.search([query], most, server=server or None) for query in queries]
@@ -147,11 +164,6 @@ class ToolFinder:
                 self._tell(self._meaning.trouble)
                 ranker.by_meaning(self._meaning.vectors, self._meaning.trouble)
             return ranker
-
-
-async def _beside(work: Callable[[], T]) -> T:
-    """In a thread; who gives it up waits no longer."""
-    return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
 
 
 def _by_name(ranker: Ranker, query: str, server: str, kept: Collection[str], said: int) -> dict[str, Any]:

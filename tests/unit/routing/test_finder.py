@@ -5,6 +5,7 @@ import contextlib
 import os
 import threading
 
+import anyio.to_thread
 import pytest
 
 from callslip.core.tool import ToolSpec
@@ -320,6 +321,26 @@ class Clock:
 
 
 @pytest.mark.requirement("DEFR-04")
+def test_a_finder_serves_one_loop_after_the_other_and_several_at_once():
+    finder = ToolFinder(CARDS)
+
+    async def many():
+        found = await asyncio.gather(*(finder.search(["refund a payment"], 3) for _ in range(20)))
+        assert {one.matches[0].tools[0] for one in found} == {"pay.refund"}
+        return finder._threads()
+
+    first, second = asyncio.run(many()), asyncio.run(many())
+    assert first is not second
+    assert first.total_tokens == 8
+    threads = [threading.Thread(target=lambda: asyncio.run(many())) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    finder.close()
+
+
+@pytest.mark.requirement("DEFR-04")
 class TestEmbedder:
     @pytest.fixture(autouse=True)
     def numpy(self):
@@ -407,6 +428,35 @@ class TestEmbedder:
         assert not slow.done()
         far.free.set()
         assert (await slow).trouble == ""
+
+    async def test_a_slow_one_takes_no_thread_from_others(self, finder, far):
+        await finder.search(["refund a payment"], 3)
+        far.free.clear()
+        far.begun.clear()
+        slow = [asyncio.ensure_future(finder.search(["refund a payment"], 3)) for _ in range(3)]
+        slow.append(asyncio.ensure_future(finder.likely("refund a payment", 3)))
+        await asyncio.to_thread(far.begun.wait)
+        assert anyio.to_thread.current_default_thread_limiter().borrowed_tokens == 0
+        far.free.set()
+        await asyncio.gather(*slow)
+
+    async def test_of_many_searches_at_once_a_few_wait_for_a_slow_one_and_the_others_go_by_words(
+        self, finder, far, caplog
+    ):
+        await finder.search(["refund a payment"], 3)
+        far.free.clear()
+        waiting = {asyncio.ensure_future(finder.search(["refund a payment"], 3)) for _ in range(40)}
+        done = set()
+        while len(done) < 36:
+            now, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            done |= now
+        assert {(one.result().matches[0].tools[0], one.result().trouble) for one in done} == {("pay.refund", BY_WORDS)}
+        assert (await finder.search(["select:mail.send"], 3)).matches[0].tools == ("mail.send",)
+        far.free.set()
+        assert {found.trouble for found in await asyncio.gather(*waiting)} == {""}
+        assert [record.getMessage() for record in caplog.records] == [
+            "Tool search: The embedder is busy with other requests of this process. Tools were searched by words alone."
+        ]
 
     async def test_nor_for_the_tools_to_be_indexed(self, finder, far):
         far.free.clear()
