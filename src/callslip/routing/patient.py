@@ -1,8 +1,8 @@
 """An embedder that may be slow, or fail, and that no search waits for longer than it is worth.
 
 One on this machine is asked where the search runs. One elsewhere is asked in a thread of its own, which is left to
-itself when its time is over; it is not asked again while that goes on. Few wait for it at once. After a failure nobody asks for a while: until
-then each request fails at once, for the same reason.
+itself when its time is over; it is not asked again while that goes on, and few wait for it at once. After a failure
+nobody asks for a while: until then each request fails at once, for the same reason.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PAUSE = 60.0
 
 
 _WAITING = 3
-"""Queries that wait while another is asked elsewhere. More would keep threads busy with nothing, and get no answer soon."""
+"""Queries that wait while another is asked elsewhere. More would keep threads busy, and get no answer soon."""
 
 
 class EmbedderFailed(Exception):

@@ -65,6 +65,18 @@ class TestSearch:
         found = await finder.search(["select:pay.void,pay.refund", "select:geo.weather"], 2)
         assert [match.tools for match in found.matches] == [("pay.void",), ("geo.weather",)]
 
+    @pytest.mark.parametrize("query", ["select:mail.send", " SELECT: mail.send"])
+    async def test_what_is_asked_for_by_name_comes_before_what_words_find(self, finder, query):
+        words = ["refund a payment", "weather forecast"]
+        found = await finder.search([*words, query], 2)
+        assert [match.tools for match in found.matches] == [("pay.refund",), (), ("mail.send",)]
+        found = await finder.search([*words, f"{query},pay.void"], 2)
+        assert [match.tools for match in found.matches] == [(), (), ("mail.send", "pay.void")]
+        assert [match.left_off for match in found.matches] == [(), (), ()]
+        assert [bool(match.nothing) for match in found.matches] == [False, False, False]
+        said = "Other queries have taken all places of this search. Search for this one by itself."
+        assert [match.note for match in found.matches] == [said, said, ""]
+
     async def test_of_one_server(self, finder):
         found = await finder.search(["select:pay.void,mail.send"], 8, server="mail")
         assert found.matches[0].tools == ("mail.send",)
