@@ -127,7 +127,7 @@ class ToolFinder:
     def _search(self, ranker: Ranker, queries: Sequence[str], most: int, server: str) -> Findings:
         answers = [ranker.search([query], most, server=server or None) for query in queries]
         blind = [answer for answer in answers if self._tell(answer.trouble)]
-        kept = set(_first(answers, most))
+        kept = set(_first(queries, answers, most))
         matches = [
             Matches(
                 query=query,
@@ -136,7 +136,7 @@ class ToolFinder:
                 nearest=tuple(hit.id for hit in answer.nearest),
                 unknown=answer.unknown,
                 **_by_name(ranker, query, server, kept, len(answer.unknown)),
-                note=answer.note,
+                note=" ".join(filter(None, (answer.note, _no_place(query, answer, kept)))),
             )
             for query, answer in zip(queries, answers, strict=True)
         ]
@@ -186,8 +186,20 @@ def _by_name(ranker: Ranker, query: str, server: str, kept: Collection[str], sai
     }
 
 
-def _first(answers: Sequence[Answer], most: int) -> list[str]:
-    """The best of each answer, then the second of each, ``most`` in all."""
-    longest = max((len(answer.hits) for answer in answers), default=0)
-    order = (answer.hits[at].id for at in range(longest) for answer in answers if at < len(answer.hits))
+def _no_place(query: str, answer: Answer, kept: Collection[str]) -> str:
+    """Of a query in words that something fits: that the others leave no place for any of it."""
+    lost = answer.hits and not selects(query) and not any(hit.id in kept for hit in answer.hits)
+    return "Other queries have taken all places of this search. Search for this one by itself." if lost else ""
+
+
+def _first(queries: Sequence[str], answers: Sequence[Answer], most: int) -> list[str]:
+    """What is asked for by name, then what words find, ``most`` in all: of both the best of each, then the second."""
+    pairs = list(zip(queries, answers, strict=True))
+    named = [answer for query, answer in pairs if selects(query)]
+    order = [*_in_turns(named), *_in_turns([answer for query, answer in pairs if not selects(query)])]
     return list(dict.fromkeys(order))[:most]
+
+
+def _in_turns(answers: Sequence[Answer]) -> list[str]:
+    longest = max((len(answer.hits) for answer in answers), default=0)
+    return [answer.hits[at].id for at in range(longest) for answer in answers if at < len(answer.hits)]
