@@ -71,6 +71,11 @@ class Patient:
         self._again = 0.0
         self._closed = False
 
+    @property
+    def busy(self) -> bool:
+        """Whether somebody waits for its answer."""
+        return self._one.locked()
+
     def close(self) -> None:
         """Let nobody wait any longer."""
         self._closed = True

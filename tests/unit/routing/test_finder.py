@@ -483,6 +483,44 @@ class TestEmbedder:
         await slow
         assert finder.doing == ""
 
+    async def test_it_says_what_it_is_at(self, far, tmp_path, request):
+        path = tmp_path / "tools.db"
+        first = ToolFinder(CARDS[:3], path=path, embedder=lambda: far)
+        await first.search(["refund a payment"], 3)
+        first.close()
+        loads, loaded = threading.Event(), threading.Event()
+
+        request.addfinalizer(loaded.set)
+        request.addfinalizer(far.free.set)
+
+        def load():
+            loads.set()
+            loaded.wait()
+            return far
+
+        finder = ToolFinder(CARDS, path=path, embedder=load)
+        assert finder.doing == ""
+        search = asyncio.ensure_future(finder.search(["refund a payment"], 3))
+        await asyncio.to_thread(loads.wait)
+        assert finder.doing == "loading the embedder"
+        far.free.clear()
+        far.begun.clear()
+        loaded.set()
+        await asyncio.to_thread(far.begun.wait)
+        assert finder.doing == "indexing 1 tool by meaning", "the others' vectors are kept"
+        far.free.set()
+        await search
+        assert finder.doing == ""
+        far.free.clear()
+        far.begun.clear()
+        search = asyncio.ensure_future(finder.search(["refund a payment"], 3))
+        await asyncio.to_thread(far.begun.wait)
+        assert finder.doing == "asking the embedder"
+        far.free.set()
+        await search
+        assert finder.doing == ""
+        finder.close()
+
     async def test_who_gives_up_waits_no_longer_and_nobody_waits_for_what_is_left(self, finder, far):
         far.free.clear()
         for wait in (finder.search(["refund a payment"], 3), finder.likely("refund a payment", 3)):
