@@ -116,6 +116,22 @@ FINDING: Sequence[Mutant] = (
     ),
     Mutant(
         "DEFR-02",
+        "what words find takes the places of what is asked for by name",
+        "routing/finder.py",
+        "    order = [*_in_turns(named), *_in_turns([answer for query, answer in pairs if not selects(query)])]",
+        "    order = _in_turns(answers)",
+        (FINDER,),
+    ),
+    Mutant(
+        "DEFR-02",
+        "a query that the others leave no place for gets no word",
+        "routing/finder.py",
+        ' if lost else ""',
+        ' if False else ""',
+        (FINDER,),
+    ),
+    Mutant(
+        "DEFR-02",
         "a server's name finds nothing",
         "routing/ranker.py",
         "if of := self._of_server(query, server, without):",
@@ -289,6 +305,14 @@ FINDING: Sequence[Mutant] = (
         "        known += siblings\n",
         "        pass\n",
         (SIBLINGS,),
+    ),
+    Mutant(
+        "DEFR-02",
+        "a tool that is found again stays where it was",
+        "core/attempts.py",
+        "for name, version in state.activated.items() if name not in again}",
+        "for name, version in state.activated.items()}",
+        (SHOWING,),
     ),
     Mutant(
         "DEFR-04",

@@ -84,8 +84,8 @@ ROUTING: Sequence[Mutant] = (
         "DEFR-03",
         "what was found is forgotten with the next step",
         "core/attempts.py",
-        "        state.activated = state.activated | {tool.name: tool.version for tool in event.activated}",
-        "        state.activated = {tool.name: tool.version for tool in event.activated}",
+        "        state.activated = before | again",
+        "        state.activated = again",
         (SHOWING, KILLS),
     ),
     Mutant(

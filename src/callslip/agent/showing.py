@@ -25,7 +25,7 @@ from callslip.runtime.live import Waiting
 from callslip.runtime.parts import Parts
 
 _LONG = 1.0
-"""Seconds after which whoever looks on is told what is waited for."""
+"""Seconds after which whoever looks on is told what is waited for, and between two looks until it is known."""
 _log = logging.getLogger(__name__)
 
 
@@ -90,12 +90,17 @@ async def _preselect(
 
 async def _likely(drive: Drive, finder: Finder, said: str, most: int, without: Collection[str]) -> tuple[str, ...]:
     """What fits what was said. It is shown without anybody having asked for it, so that no run may fail by it."""
+    loop = asyncio.get_running_loop()
+    timer: asyncio.TimerHandle
 
     def tell() -> None:
-        if finder.doing:
-            drive.parts.watch(Waiting(session=drive.session, reason=finder.doing, until=None))
+        nonlocal timer
+        if doing := finder.doing:
+            drive.parts.watch(Waiting(session=drive.session, reason=doing, until=None))
+        else:
+            timer = loop.call_later(_LONG, tell)
 
-    timer = asyncio.get_running_loop().call_later(_LONG, tell)
+    timer = loop.call_later(_LONG, tell)
     try:
         return await finder.likely(said, most, without=without)
     except Exception:  # noqa: BLE001 - whatever it is, the model can search by itself

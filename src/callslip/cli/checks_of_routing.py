@@ -125,13 +125,16 @@ def _words(path: Path) -> Finding:
 
 
 def _vectors(path: Path) -> Finding:
+    none = ok("tool vectors", "none kept yet: the first search makes them")
     if not path.exists():
-        return ok("tool vectors", "none kept yet: the first search makes them")
-    from callslip.routing.kept_vectors import damaged  # noqa: PLC0415
+        return none
+    from callslip.routing.kept_vectors import begun, damaged  # noqa: PLC0415
 
     try:
         with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
             sound = db.execute("pragma quick_check(1)").fetchone()[0]
+            if sound == "ok" and not begun(db):
+                return none
             (many,) = db.execute("select count(*) from vector").fetchone()
     except (sqlite3.Error, OSError) as error:
         if not damaged(error):

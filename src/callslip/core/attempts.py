@@ -124,7 +124,9 @@ def function_response(state: SessionState, event: FunctionResponse, record: Reco
     if event.activated:
         if event.attempt is None or event.status is not Status.SUCCESS or record.epoch == 0:
             raise broken(seq, f"{event.call_id} made tools visible without having found them")
-        state.activated = state.activated | {tool.name: tool.version for tool in event.activated}
+        again = {tool.name: tool.version for tool in event.activated}
+        before = {name: version for name, version in state.activated.items() if name not in again}
+        state.activated = before | again  # one that is found again is the latest
     call.response, call.from_outside = event, record.epoch == 0
     cached = event.fallback is not None and event.fallback.source == CACHE
     if event.status is Status.SUCCESS and call.dispatch is not None and not cached:

@@ -31,6 +31,7 @@ _ROOM = 64 * 1024
 """Bytes of what else is in a reply."""
 _MAX_TEXT = 8_000
 _BATCH = 128
+_PORTS = {"http": 80, "https": 443}
 
 
 class _Row(msgspec.Struct):
@@ -71,8 +72,8 @@ class EndpointEmbedder:
         Chinese, Japanese, Korean and the like. ``timeout``: seconds that a request may take as a whole; one with many
         texts, six times as long.
         """
-        parts = urlsplit(base_url.strip())
-        if parts.scheme not in {"http", "https"} or not parts.hostname or parts.username or parts.password:
+        server = _server(base_url.strip())
+        if not server:
             raise ConfigError(
                 "The address of the embeddings endpoint must be an http or https one without credentials."
                 " Nothing was sent. Give the key as api_key."
@@ -84,7 +85,7 @@ class EndpointEmbedder:
                 "Searching tools by meaning needs numpy, which isn't installed. Searching by words works without it."
                 " Install it with: pip install 'callslip[vectors]'"
             ) from error
-        self.name = f"endpoint {model} at {parts.scheme}://{parts.hostname}"
+        self.name = f"endpoint {model} at {server}"
         self.version = version
         self.dimensions = dimensions
         self.reads_unspaced = reads_unspaced
@@ -154,6 +155,21 @@ class EndpointEmbedder:
         if set(found) != set(range(len(texts))):
             raise EndpointFailed(f"{self.name} gave {len(data)} vectors for {len(texts)} texts")
         return [found[at] for at in range(len(texts))]
+
+
+def _server(address: str) -> str:
+    """What tells a server from others, and is no secret: its host, port and path; nothing, if this is no address of
+    one. Kept vectors go by it, for two servers of one host may hold different models of one name.
+    """
+    try:
+        parts = urlsplit(address)
+        port = parts.port or _PORTS.get(parts.scheme)
+    except ValueError:
+        return ""
+    if parts.scheme not in _PORTS or not parts.hostname or parts.username or parts.password:
+        return ""
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    return f"{host}:{port}{parts.path.rstrip('/')}"
 
 
 async def _read(response: httpx2.Response, most: int) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import logging
 import threading
@@ -9,7 +10,9 @@ import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
+import anyio
 import anyio.to_thread
 
 from callslip.core.routing import SELECT, selects
@@ -26,6 +29,8 @@ T = TypeVar("T")
 _BY_WORDS = "Tools were searched by their words alone."
 _LEFT_OFF = 20
 """Names of one query that are said to be left off."""
+_THREADS = 8
+"""Searches at once: more than may wait for an embedder elsewhere, so that those that need none go on."""
 _log = logging.getLogger(__name__)
 
 
@@ -79,6 +84,7 @@ class ToolFinder:
         self._opening = threading.Lock()
         self._closed = False
         self._told: set[str] = set()
+        self._limiters: WeakKeyDictionary[asyncio.AbstractEventLoop, anyio.CapacityLimiter] = WeakKeyDictionary()
         self.servers = tuple(sorted({card.server for card in self._cards if card.server}))
 
     @property
@@ -98,19 +104,30 @@ class ToolFinder:
     async def search(self, queries: Sequence[str], most: int, *, server: str = "") -> Findings:
         if self._meaning is not None and not all(map(selects, queries)):
             await self._meaning.ready()
-        return await _beside(lambda: self._search(self._opened(), queries, most, server))
+        return await self._beside(lambda: self._search(self._opened(), queries, most, server))
 
     async def likely(self, text: str, most: int, *, without: Collection[str] = ()) -> tuple[str, ...]:
         if self._meaning is not None:
             await self._meaning.ready()
-        answer = await _beside(lambda: self._opened().likely(text, most, without=without))
+        answer = await self._beside(lambda: self._opened().likely(text, most, without=without))
         self._tell(answer.trouble)
         return tuple(hit.id for hit in answer.hits)
+
+    async def _beside(self, work: Callable[[], T]) -> T:
+        """In a thread; who gives it up waits no longer."""
+        return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._threads())
+
+    def _threads(self) -> anyio.CapacityLimiter:
+        """Its own, so that searches which wait keep no thread from tools; one for each loop that it is used in."""
+        loop = asyncio.get_running_loop()
+        if loop not in self._limiters:
+            self._limiters[loop] = anyio.CapacityLimiter(_THREADS)
+        return self._limiters[loop]
 
     def _search(self, ranker: Ranker, queries: Sequence[str], most: int, server: str) -> Findings:
         answers = [ranker.search([query], most, server=server or None) for query in queries]
         blind = [answer for answer in answers if self._tell(answer.trouble)]
-        kept = set(_first(answers, most))
+        kept = set(_first(queries, answers, most))
         matches = [
             Matches(
                 query=query,
@@ -119,7 +136,7 @@ class ToolFinder:
                 nearest=tuple(hit.id for hit in answer.nearest),
                 unknown=answer.unknown,
                 **_by_name(ranker, query, server, kept, len(answer.unknown)),
-                note=answer.note,
+                note=" ".join(filter(None, (answer.note, _no_place(query, answer, kept)))),
             )
             for query, answer in zip(queries, answers, strict=True)
         ]
@@ -149,11 +166,6 @@ class ToolFinder:
             return ranker
 
 
-async def _beside(work: Callable[[], T]) -> T:
-    """In a thread; who gives it up waits no longer."""
-    return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
-
-
 def _by_name(ranker: Ranker, query: str, server: str, kept: Collection[str], said: int) -> dict[str, Any]:
     """Of a query that names tools: those that the others leave no place for; how many more there are of these, and of
     unknown ones, than so many that are ``said``.
@@ -174,8 +186,20 @@ def _by_name(ranker: Ranker, query: str, server: str, kept: Collection[str], sai
     }
 
 
-def _first(answers: Sequence[Answer], most: int) -> list[str]:
-    """The best of each answer, then the second of each, ``most`` in all."""
-    longest = max((len(answer.hits) for answer in answers), default=0)
-    order = (answer.hits[at].id for at in range(longest) for answer in answers if at < len(answer.hits))
+def _no_place(query: str, answer: Answer, kept: Collection[str]) -> str:
+    """Of a query in words that something fits: that the others leave no place for any of it."""
+    lost = answer.hits and not selects(query) and not any(hit.id in kept for hit in answer.hits)
+    return "Other queries have taken all places of this search. Search for this one by itself." if lost else ""
+
+
+def _first(queries: Sequence[str], answers: Sequence[Answer], most: int) -> list[str]:
+    """What is asked for by name, then what words find, ``most`` in all: of both the best of each, then the second."""
+    pairs = list(zip(queries, answers, strict=True))
+    named = [answer for query, answer in pairs if selects(query)]
+    order = [*_in_turns(named), *_in_turns([answer for query, answer in pairs if not selects(query)])]
     return list(dict.fromkeys(order))[:most]
+
+
+def _in_turns(answers: Sequence[Answer]) -> list[str]:
+    longest = max((len(answer.hits) for answer in answers), default=0)
+    return [answer.hits[at].id for at in range(longest) for answer in answers if at < len(answer.hits)]

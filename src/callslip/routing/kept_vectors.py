@@ -16,7 +16,15 @@ _SETUP = """
 create table if not exists vector (embedder text, identity text, row blob not null, primary key (embedder, identity))
 without rowid
 """
-_SWEEP = "delete from vector where embedder <> ? or identity not in (select identity from live)"
+_LIVE = "create temp table live (identity text primary key)"
+_READ = "select identity, row from vector where embedder = ? and identity in (select identity from live)"
+_SWEEP = """
+delete from vector where (select count(*) from vector) > ? * (select count(*) from live) + ?
+and (embedder <> ? or identity not in (select identity from live))
+"""
+_TIMES = 4
+_SPARE = 10_000
+"""How many vectors are kept, beside so many times those that are live: for others, too, that share the state folder."""
 _SOUND = frozenset(
     (
         sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_READONLY,
@@ -42,6 +50,11 @@ def damaged(error: Exception) -> bool:
     return not isinstance(error, OSError) and (code is None or code & 0xFF not in _SOUND)
 
 
+def begun(db: sqlite3.Connection) -> bool:
+    """Whether there is a table for vectors. Without one, a file is not damaged: somebody may just be setting it up."""
+    return bool(db.execute("select count(*) from sqlite_master where name = 'vector'").fetchone()[0])
+
+
 class KeptVectors:
     """Those of one embedder. ``numpy``: the module; ``path``: none keeps nothing."""
 
@@ -63,12 +76,16 @@ class KeptVectors:
             if not self._path.is_file():
                 return {}
             with contextlib.closing(sqlite3.connect(self._path, timeout=_WAIT)) as db:
-                stored = db.execute("select identity, row from vector where embedder = ?", (self._key,)).fetchall()
+                if not begun(db):
+                    return {}
+                db.execute(_LIVE)
+                db.executemany("insert into live values (?)", ((each,) for each in wanted))
+                stored = db.execute(_READ, (self._key,)).fetchall()
         except (sqlite3.Error, OSError) as error:
             self._failed(self._path, error)
             return {}
         size = 4 * self._dimensions
-        sized = [(key, row) for key, row in stored if key in wanted and isinstance(row, bytes) and len(row) == size]
+        sized = [(key, row) for key, row in stored if isinstance(row, bytes) and len(row) == size]
         if not sized:
             return {}
         rows = self._np.frombuffer(b"".join(row for _, row in sized), dtype="<f4").reshape(len(sized), -1)
@@ -84,10 +101,11 @@ class KeptVectors:
         )
 
     def sweep(self, live: Iterable[str]) -> None:
-        """Forget all others."""
-        self._change("insert or ignore into live values (?)", ((each,) for each in live), _SWEEP, self._key)
+        """Forget all others, if there are many: other applications, and other embedders, may need theirs again."""
+        rows = ((each,) for each in live)
+        self._change("insert or ignore into live values (?)", rows, _SWEEP, _TIMES, _SPARE, self._key)
 
-    def _change(self, each: str, rows: Iterable[tuple[Any, ...]], then: str = "", *given: str) -> None:
+    def _change(self, each: str, rows: Iterable[tuple[Any, ...]], then: str = "", *given: str | int) -> None:
         if self._off or self._path is None:
             return
         try:
@@ -95,7 +113,7 @@ class KeptVectors:
             self._path.touch(mode=0o600)
             with contextlib.closing(sqlite3.connect(self._path, timeout=_WAIT)) as db, db:
                 db.execute(_SETUP)
-                db.execute("create temp table live (identity text primary key)")
+                db.execute(_LIVE)
                 db.executemany(each, rows)
                 if then:
                     db.execute(then, given)

@@ -59,7 +59,12 @@ class Meaning:
     @property
     def doing(self) -> str:
         """What it is at, in words; empty: nothing."""
-        return f"indexing {len(self._cards):,} tools by meaning" if self._at_work() else ""
+        if not self._at_work():
+            return "asking the embedder" if self._patient is not None and self._patient.busy else ""
+        if self._index is None:
+            return "loading the embedder"
+        many = self._index.missing
+        return f"indexing {many:,} tool{'' if many == 1 else 's'} by meaning" if many else "reading the tools' vectors"
 
     def close(self) -> None:
         """Wait for nothing any more, and leave off at the next batch."""

@@ -1,8 +1,8 @@
 """An embedder that may be slow, or fail, and that no search waits for longer than it is worth.
 
 One on this machine is asked where the search runs. One elsewhere is asked in a thread of its own, which is left to
-itself when its time is over; it is not asked again while that goes on. After a failure nobody asks for a while: until
-then each request fails at once, for the same reason.
+itself when its time is over; it is not asked again while that goes on, and few wait for it at once. After a failure
+nobody asks for a while: until then each request fails at once, for the same reason.
 """
 
 from __future__ import annotations
@@ -23,8 +23,19 @@ PAUSE = 60.0
 """Seconds after a failure in which nobody asks."""
 
 
+_WAITING = 3
+"""Queries that wait while another is asked elsewhere. More would keep threads busy, and get no answer soon."""
+
+
 class EmbedderFailed(Exception):
     """It gave no vectors, and why. Searching by words goes on."""
+
+
+class EmbedderBusy(EmbedderFailed):
+    """It was not asked, because others of this process ask it. Nothing is wrong with it."""
+
+    def __init__(self) -> None:
+        super().__init__("it is busy with other requests of this process")
 
 
 def why(error: BaseException) -> str:
@@ -54,10 +65,16 @@ class Patient:
         self._query = query
         self._batch = batch
         self._one = threading.Lock()
+        self._places = threading.Semaphore(_WAITING)
         self._request: _Request | None = None
         self._why = ""
         self._again = 0.0
         self._closed = False
+
+    @property
+    def busy(self) -> bool:
+        """Whether somebody waits for its answer."""
+        return self._one.locked()
 
     def close(self) -> None:
         """Let nobody wait any longer."""
@@ -71,9 +88,10 @@ class Patient:
         Raises:
             EmbedderFailed: nothing in time, or not now.
         """
-        seconds = self._query if len(texts) <= FEW else self._batch
-        if not self._one.acquire(timeout=seconds):
-            raise EmbedderFailed("it is busy with other requests")
+        few = len(texts) <= FEW
+        seconds = self._query if few else self._batch
+        if not (self._in_turn(seconds) if few and self.remote else self._one.acquire(timeout=seconds)):
+            raise EmbedderBusy
         try:
             if self._why and (self._monotonic() < self._again or self._going_on()):
                 raise EmbedderFailed(self._why)
@@ -87,6 +105,17 @@ class Patient:
             return rows
         finally:
             self._one.release()
+
+    def _in_turn(self, seconds: float) -> bool:
+        """Whether it can be asked: now, or after those before, where there are few."""
+        if self._one.acquire(blocking=False):
+            return True
+        if not self._places.acquire(blocking=False):
+            return False
+        try:
+            return self._one.acquire(timeout=seconds)
+        finally:
+            self._places.release()
 
     def _going_on(self) -> bool:
         return self._request is not None and self._request.is_alive()

@@ -18,7 +18,7 @@ from callslip.routing.fuse import fuse
 from callslip.routing.hit import Hit
 from callslip.routing.kept_vectors import beside
 from callslip.routing.lexical import LexicalIndex, Update
-from callslip.routing.patient import why
+from callslip.routing.patient import EmbedderBusy, why
 from callslip.routing.request import Request, read
 from callslip.routing.unspaced import share
 from callslip.routing.vectors import Near, VectorIndex
@@ -229,4 +229,6 @@ def _server_said(query: str, many: int) -> str:
 
 
 def _failed(error: Exception) -> str:
+    if isinstance(error, EmbedderBusy):
+        return "The embedder is busy with other requests of this process. Tools were searched by words alone."
     return f"The embedder failed ({why(error)}). Tools were searched by words alone."

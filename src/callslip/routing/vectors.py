@@ -63,6 +63,8 @@ class VectorIndex:
         self._kept = KeptVectors(path, key, embedder.dimensions, self._np)
         self._made: dict[str, Any] = {}
         """By identity: vectors that were made for an update that did not come to its end."""
+        self.missing = 0
+        """Tools that the update which is under way embeds."""
         self._ids: list[str] = []
         self._at: dict[str, int] = {}
         self._identities: list[str] = []
@@ -83,6 +85,7 @@ class VectorIndex:
             Exception: what the embedder raised, or GivenUp. The tools are then as they were; the next update goes on
             from the batches that are done.
         """
+        self.missing = 0
         wanted = {card.id: card for card in cards}
         identities = {key: card.identity for key, card in wanted.items()}
         known: dict[str, Any] = dict(zip(self._identities, self._rows, strict=True)) | self._made
@@ -90,6 +93,7 @@ class VectorIndex:
         if missing:
             known |= self._kept.read(missing)
         fresh = [(identity, card) for identity, card in missing.items() if identity not in known]
+        self.missing = len(fresh)
         for start in range(0, len(fresh), _BATCH):
             if not wanted_still():
                 raise GivenUp

@@ -432,3 +432,14 @@ class TestDispatchers:
             calls = [{"name": name, "arguments": {}} for name in ("pay.void", "mail.send", "crm.find")]
             used = await runtime.dispatch(calls, session="s", step="use")
             assert [one.error_code for one in used.results] == ["not_shown", None, None]
+
+    @pytest.mark.requirement("DEFR-02")
+    async def test_one_that_is_found_again_is_the_latest(self, tmp_path):
+        routing = Routing(preselect="off", tools=2, embedder="off")
+        async with Runtime(tools=[now, *found_tools()], state=tmp_path / "state", routing=routing) as runtime:
+            for step, name in enumerate(["pay.void", "mail.send", "crm.find", "pay.void"]):
+                tool_name, arguments = search(f"select:{name}")
+                await runtime.dispatch([{"name": tool_name, "arguments": arguments}], session="s", step=f"f{step}")
+            calls = [{"name": name, "arguments": {}} for name in ("pay.void", "mail.send", "crm.find")]
+            used = await runtime.dispatch(calls, session="s", step="use")
+            assert [one.error_code for one in used.results] == [None, "not_shown", None]

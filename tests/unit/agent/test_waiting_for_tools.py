@@ -129,6 +129,30 @@ async def test_who_looks_on_is_told_what_takes_long(world, monkeypatch):
     assert [(one.session, one.reason, one.until) for one in said] == [("s", "indexing 6,001 tools by meaning", None)]
 
 
+async def test_who_looks_on_is_told_once_as_soon_as_there_is_something_to_tell(world, monkeypatch):
+    monkeypatch.setattr(showing, "_LONG", 0.0)
+    looks = []
+
+    class Later(Finder):
+        @property
+        def doing(self):
+            looks.append(1)
+            return "asking the embedder" if len(looks) > 2 else ""
+
+    world.finder = Later()
+    async with world.runtime() as runtime:
+        run = await world.stuck(runtime)
+        while not any(isinstance(one, Waiting) for one in world.told):
+            await asyncio.sleep(0)
+        so_far = len(looks)
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert len(looks) == so_far
+        world.finder.free.set()
+        await run
+    assert [one.reason for one in world.told if isinstance(one, Waiting)] == ["asking the embedder"]
+
+
 async def test_a_stop_that_was_noticed_by_somebody_else_before_is_none_the_less_one(world):
     async with world.runtime() as runtime, runtime._driving("t", create=True) as drive:
         drive.pause()

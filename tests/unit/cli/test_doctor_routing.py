@@ -272,6 +272,7 @@ class TestIndex:
         path = kept.state / "tools.db.vectors"
         assert found(kept)["tool vectors"] == [("ok", "none kept yet: the first search makes them")]
         path.touch(0o600)
+        assert found(kept)["tool vectors"] == [("ok", "none kept yet: the first search makes them")]
         with contextlib.closing(sqlite3.connect(path)) as db, db:
             db.execute("create table vector (embedder text, identity text, row blob)")
             db.execute("insert into vector values ('e', 'i', x'00')")

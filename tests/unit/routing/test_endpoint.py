@@ -5,6 +5,7 @@ import json
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -149,10 +150,48 @@ def test_a_search_goes_on_by_words_when_nobody_answers(server: Server) -> None:
     assert "words alone" in answer.trouble
 
 
-@pytest.mark.parametrize("address", ["", "ftp://x/v1", "https://user:pass@x/v1", "not an address"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "",
+        "ftp://x/v1",
+        "https://user:pass@x/v1",
+        "not an address",
+        "http://x:99999/v1",
+        "http://x:y/v1",
+        "http://[::1/v1",
+    ],
+)
 def test_an_address_that_is_none_is_refused(address: str) -> None:
     with pytest.raises(ConfigError, match="http or https"):
         EndpointEmbedder("m", base_url=address, dimensions=3)
+
+
+@pytest.mark.parametrize(
+    ("address", "name"),
+    [
+        ("http://127.0.0.1:8001/v1", "endpoint m at 127.0.0.1:8001/v1"),
+        ("http://127.0.0.1:8002/v1/", "endpoint m at 127.0.0.1:8002/v1"),
+        (" http://127.0.0.1:8002/v2 ", "endpoint m at 127.0.0.1:8002/v2"),
+        ("https://Api.example/v1", "endpoint m at api.example:443/v1"),
+        ("http://api.example", "endpoint m at api.example:80"),
+        ("http://[::1]:8001/v1", "endpoint m at [::1]:8001/v1"),
+        ("https://api.example/v1?key=secret#more", "endpoint m at api.example:443/v1"),
+    ],
+)
+def test_its_name_is_that_of_one_server_and_holds_nothing_secret(address: str, name: str) -> None:
+    made = EndpointEmbedder("m", base_url=address, dimensions=3)
+    assert (made.name, repr(made)) == (name, f"EndpointEmbedder({name!r})")
+
+
+@pytest.mark.requirement("DEFR-04")
+def test_two_servers_on_one_host_share_no_vectors(server: Server, tmp_path: Path) -> None:
+    other = Server()
+    tools = [Card(id="pay", name="pay_invoice"), Card(id="mail", name="send_mail")]
+    for each in (server, other, other):
+        Ranker(tools, embedder=embedder(each), path=tmp_path / "tools.db").close()
+    other.close()
+    assert [len(each.asked) for each in (server, other)] == [1, 1]
 
 
 @pytest.mark.requirement("DEFR-04")

@@ -5,6 +5,7 @@ import contextlib
 import os
 import threading
 
+import anyio.to_thread
 import pytest
 
 from callslip.core.tool import ToolSpec
@@ -63,6 +64,18 @@ class TestSearch:
     async def test_no_more_than_so_many_in_all_the_best_of_each_first(self, finder):
         found = await finder.search(["select:pay.void,pay.refund", "select:geo.weather"], 2)
         assert [match.tools for match in found.matches] == [("pay.void",), ("geo.weather",)]
+
+    @pytest.mark.parametrize("query", ["select:mail.send", " SELECT: mail.send"])
+    async def test_what_is_asked_for_by_name_comes_before_what_words_find(self, finder, query):
+        words = ["refund a payment", "weather forecast"]
+        found = await finder.search([*words, query], 2)
+        assert [match.tools for match in found.matches] == [("pay.refund",), (), ("mail.send",)]
+        found = await finder.search([*words, f"{query},pay.void"], 2)
+        assert [match.tools for match in found.matches] == [(), (), ("mail.send", "pay.void")]
+        assert [match.left_off for match in found.matches] == [(), (), ()]
+        assert [bool(match.nothing) for match in found.matches] == [False, False, False]
+        said = "Other queries have taken all places of this search. Search for this one by itself."
+        assert [match.note for match in found.matches] == [said, said, ""]
 
     async def test_of_one_server(self, finder):
         found = await finder.search(["select:pay.void,mail.send"], 8, server="mail")
@@ -320,6 +333,26 @@ class Clock:
 
 
 @pytest.mark.requirement("DEFR-04")
+def test_a_finder_serves_one_loop_after_the_other_and_several_at_once():
+    finder = ToolFinder(CARDS)
+
+    async def many():
+        found = await asyncio.gather(*(finder.search(["refund a payment"], 3) for _ in range(20)))
+        assert {one.matches[0].tools[0] for one in found} == {"pay.refund"}
+        return finder._threads()
+
+    first, second = asyncio.run(many()), asyncio.run(many())
+    assert first is not second
+    assert first.total_tokens == 8
+    threads = [threading.Thread(target=lambda: asyncio.run(many())) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    finder.close()
+
+
+@pytest.mark.requirement("DEFR-04")
 class TestEmbedder:
     @pytest.fixture(autouse=True)
     def numpy(self):
@@ -408,6 +441,35 @@ class TestEmbedder:
         far.free.set()
         assert (await slow).trouble == ""
 
+    async def test_a_slow_one_takes_no_thread_from_others(self, finder, far):
+        await finder.search(["refund a payment"], 3)
+        far.free.clear()
+        far.begun.clear()
+        slow = [asyncio.ensure_future(finder.search(["refund a payment"], 3)) for _ in range(3)]
+        slow.append(asyncio.ensure_future(finder.likely("refund a payment", 3)))
+        await asyncio.to_thread(far.begun.wait)
+        assert anyio.to_thread.current_default_thread_limiter().borrowed_tokens == 0
+        far.free.set()
+        await asyncio.gather(*slow)
+
+    async def test_of_many_searches_at_once_a_few_wait_for_a_slow_one_and_the_others_go_by_words(
+        self, finder, far, caplog
+    ):
+        await finder.search(["refund a payment"], 3)
+        far.free.clear()
+        waiting = {asyncio.ensure_future(finder.search(["refund a payment"], 3)) for _ in range(40)}
+        done = set()
+        while len(done) < 36:
+            now, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            done |= now
+        assert {(one.result().matches[0].tools[0], one.result().trouble) for one in done} == {("pay.refund", BY_WORDS)}
+        assert (await finder.search(["select:mail.send"], 3)).matches[0].tools == ("mail.send",)
+        far.free.set()
+        assert {found.trouble for found in await asyncio.gather(*waiting)} == {""}
+        assert [record.getMessage() for record in caplog.records] == [
+            "Tool search: The embedder is busy with other requests of this process. Tools were searched by words alone."
+        ]
+
     async def test_nor_for_the_tools_to_be_indexed(self, finder, far):
         far.free.clear()
         slow = asyncio.ensure_future(finder.search(["refund a payment"], 3))
@@ -420,6 +482,44 @@ class TestEmbedder:
         far.free.set()
         await slow
         assert finder.doing == ""
+
+    async def test_it_says_what_it_is_at(self, far, tmp_path, request):
+        path = tmp_path / "tools.db"
+        first = ToolFinder(CARDS[:3], path=path, embedder=lambda: far)
+        await first.search(["refund a payment"], 3)
+        first.close()
+        loads, loaded = threading.Event(), threading.Event()
+
+        request.addfinalizer(loaded.set)
+        request.addfinalizer(far.free.set)
+
+        def load():
+            loads.set()
+            loaded.wait()
+            return far
+
+        finder = ToolFinder(CARDS, path=path, embedder=load)
+        assert finder.doing == ""
+        search = asyncio.ensure_future(finder.search(["refund a payment"], 3))
+        await asyncio.to_thread(loads.wait)
+        assert finder.doing == "loading the embedder"
+        far.free.clear()
+        far.begun.clear()
+        loaded.set()
+        await asyncio.to_thread(far.begun.wait)
+        assert finder.doing == "indexing 1 tool by meaning", "the others' vectors are kept"
+        far.free.set()
+        await search
+        assert finder.doing == ""
+        far.free.clear()
+        far.begun.clear()
+        search = asyncio.ensure_future(finder.search(["refund a payment"], 3))
+        await asyncio.to_thread(far.begun.wait)
+        assert finder.doing == "asking the embedder"
+        far.free.set()
+        await search
+        assert finder.doing == ""
+        finder.close()
 
     async def test_who_gives_up_waits_no_longer_and_nobody_waits_for_what_is_left(self, finder, far):
         far.free.clear()

@@ -1,6 +1,7 @@
 """Vectors in a file that others use, too, and that may be damaged, locked, or somebody else's."""
 
 import contextlib
+import os
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -126,6 +127,37 @@ def test_who_gives_it_up_is_heard_between_two_batches(tmp_path: Path) -> None:
     assert again.asked == 300 - 128
 
 
+class TestWhatIsNotLive:
+    OTHERS = tuple(Card(id=f"o{n}", name=f"o{n}", description=f"Does other thing {n}.") for n in range(20))
+
+    def asked(self, path: Path, cards: tuple[Card, ...], name: str = "counting") -> int:
+        embedder = Counting()
+        embedder.name = name
+        assert VectorIndex(embedder, path).update(cards) == ""
+        return embedder.asked
+
+    def test_two_apps_that_share_a_folder_pay_once(self, path: Path) -> None:
+        paid = [self.asked(path, cards) for cards in (self.OTHERS, CARDS, self.OTHERS)]
+        assert paid == [20, 0, 0]
+        paid = [self.asked(path, CARDS, name) for name in ("other", "counting", "other")]
+        assert paid == [300, 0, 0]
+
+    def test_only_beyond_a_few_times_what_is_live_is_it_forgotten(self, path: Path, monkeypatch: Any) -> None:
+        monkeypatch.setattr(kept_vectors, "_SPARE", 263)
+        assert self.asked(path, self.OTHERS[:12]) == 12, "there are 312, and 4 * 12 + 263 are kept"
+        assert (self.asked(path, self.OTHERS[:12]), self.asked(path, CARDS)) == (0, 300)
+
+    def test_just_as_many_stay(self, path: Path, monkeypatch: Any) -> None:
+        monkeypatch.setattr(kept_vectors, "_SPARE", 264)
+        assert (self.asked(path, self.OTHERS[:12]), self.asked(path, CARDS)) == (12, 0)
+
+    def test_of_many_that_are_there_only_those_that_are_wanted_are_read(self, path: Path) -> None:
+        with contextlib.closing(sqlite3.connect(path)) as db:
+            db.execute("create temp table live (identity text primary key)")
+            plan = [str(row[-1]) for row in db.execute(f"explain query plan {kept_vectors._READ}", ("e",))]
+        assert any("embedder=? AND identity=?" in step for step in plan), plan
+
+
 class TestOthersFiles:
     def test_one_that_another_process_has_to_itself_is_left_alone(self, path: Path, monkeypatch: Any) -> None:
         monkeypatch.setattr(kept_vectors, "_WAIT", 0.0)
@@ -152,6 +184,24 @@ class TestOthersFiles:
             db.execute("create table vector (a, b)")
         assert "made anew" in opened(path, Counting())
         assert opened(path, Counting()) == ""
+
+    def test_one_that_another_process_is_just_setting_up_is_left_alone(self, path: Path) -> None:
+        path.unlink()
+        path.touch()
+        with path.open("rb") as theirs:
+            reader = kept_vectors.KeptVectors(path, "e", 8, numpy)
+            assert (reader.read({"x"}), reader.trouble) == ({}, "")
+            assert path.exists()
+            assert path.stat().st_ino == os.fstat(theirs.fileno()).st_ino
+
+    def test_one_without_the_table_that_is_sound_is_not_damaged(self, path: Path) -> None:
+        path.unlink()
+        with contextlib.closing(sqlite3.connect(path)) as db, db:
+            db.execute("create table theirs (a)")
+        again = Counting()
+        assert (opened(path, Counting()), opened(path, again), again.asked) == ("", "", 0)
+        with contextlib.closing(sqlite3.connect(path)) as db:
+            assert db.execute("select count(*) from theirs").fetchone() == (0,)
 
     def test_a_folder_in_its_place_costs_no_meaning(self, path: Path) -> None:
         path.unlink()

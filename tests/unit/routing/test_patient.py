@@ -1,13 +1,17 @@
 """An embedder that is slow or fails: how long it is waited for, and when it is asked again."""
 
+import queue
 import threading
 from typing import Any
 
 import pytest
 
-from callslip.routing.patient import EmbedderFailed, Patient
+from callslip.routing.patient import EmbedderBusy, EmbedderFailed, Patient
 
 pytestmark = pytest.mark.requirement("DEFR-04")
+
+
+BUSY = "it is busy with other requests of this process"
 
 
 class Far:
@@ -104,10 +108,64 @@ def test_who_finds_it_busy_waits_no_longer_either() -> None:
     with_batch = threading.Thread(target=patient.embed, args=(["x"] * 17,))
     with_batch.start()
     far.begun.wait()
-    assert failing(patient) == "it is busy with other requests"
+    assert failing(patient) == BUSY
     far.free.set()
     with_batch.join()
     assert len(patient.embed(["a"])) == 1, "which is no failure of it"
+
+
+class Places(threading.Semaphore):
+    """Says when one more waits."""
+
+    def __init__(self) -> None:
+        super().__init__(3)
+        self.taken: queue.Queue[None] = queue.Queue()
+
+    def acquire(self, blocking: bool = True, timeout: float | None = None) -> bool:
+        there = super().acquire(blocking, timeout)
+        if there:
+            self.taken.put(None)
+        return there
+
+
+def test_no_more_than_three_wait_and_the_others_are_told_at_once() -> None:
+    far = Far()
+    far.free.clear()
+    patient = Patient(far, query=60)
+    patient._places = places = Places()
+    found: list[int] = []
+    threads = [threading.Thread(target=lambda: found.append(len(patient.embed(["x"])))) for _ in range(4)]
+    threads[0].start()
+    far.begun.wait()
+    for thread in threads[1:]:
+        thread.start()
+        places.taken.get()
+    with pytest.raises(EmbedderBusy, match=BUSY):
+        patient.embed(["x"])
+    far.free.set()
+    for thread in threads:
+        thread.join()
+    assert (found, far.asked) == ([1, 1, 1, 1], 4)
+    assert len(patient.embed(["a"])) == 1, "which is no failure of it, and leaves its place"
+
+
+@pytest.mark.parametrize(("kind", "texts"), [(Near, 1), (Far, 17)])
+def test_one_here_which_is_quick_and_a_batch_of_tools_are_waited_for_by_all(kind: Any, texts: int) -> None:
+    far = kind()
+    patient = Patient(far, query=60, batch=60)
+    patient._places = Places()
+    for _ in range(3):
+        patient._places.acquire()
+    far.free.clear()
+    found: list[int] = []
+    threads = [threading.Thread(target=lambda: found.append(len(patient.embed(["x"] * texts)))) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    far.begun.wait()
+    far.free.set()
+    for thread in threads:
+        thread.join()
+    assert found == [texts] * 6
 
 
 def test_at_the_end_nobody_waits() -> None:
