@@ -152,8 +152,8 @@ async def test_a_long_pause_ends_the_run_and_a_worker_goes_on_at_its_time(tmp_pa
 class TestWhileItPauses:
     async def begin(self, scene, many=1):
         task = asyncio.create_task(scene.runtime.run("Hello.", session="s"))
-        while len([one for one in scene.seen if is_failure(one)]) < many:
-            await asyncio.sleep(0.005)
+        while len([one for one in scene.seen if is_failure(one)]) < many or not scene.clock.sleepers:
+            await asyncio.sleep(0.005)  # the pause begins when it is on record, a little after it was told
         return task
 
     @pytest.mark.parametrize("how", ["stop", "pause"])
