@@ -122,7 +122,7 @@ def test_a_run_that_was_broken_off_goes_on_and_judges_anew(found, monkeypatch, t
 def test_the_tutorial_gives_the_figures_of_preselection_as_they_are(found):
     page = (ROOT / "docs" / "learn" / "hundreds-of-tools.md").read_text()
     figures = asyncio.run(found.run(found.arguments([])))
-    row = re.search(r"^\| preselection alone \| (\d+) of (\d+)", page, re.MULTILINE)
+    row = re.search(r"^\| preselection alone, by words \| (\d+) of (\d+)", page, re.MULTILINE)
     assert [int(row[1]), int(row[2])] == [figures["preselected_at_first"], figures["answerable"]]
     said = re.search(r"impossible\s+tasks preselection shows something for (\d+)", page)
     assert int(said[1]) == figures["offered_though_unanswerable"]

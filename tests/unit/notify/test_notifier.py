@@ -303,13 +303,13 @@ async def until(condition):
 
 class TestServing:
     async def test_until_it_is_stopped_and_with_what_came_last(self, desk, log_endpoint, lines):
-        stop = asyncio.Event()
+        stop, clock = asyncio.Event(), FakeClock()
         serving = asyncio.create_task(
-            run_notifier(
-                desk.ledger, [log_endpoint], clock=FakeClock(auto=1.0), folder=desk.folder, clean=str, stop=stop
-            )
+            run_notifier(desk.ledger, [log_endpoint], clock=clock, folder=desk.folder, clean=str, stop=stop)
         )
+        await until(lambda: clock.sleepers)
         await desk.ask("a")
+        clock.advance(1)  # once: were it to go by itself, it might go past the time that an answer may take
         await until(lines)
         await desk.ask("b")
         stop.set()
