@@ -270,6 +270,7 @@ class Runtime(Outside):
 
         Raises:
             StepConflict: the step is there with other calls. StillWaiting: an earlier step still waits.
+            Busy: another has the session. UsageError: from within a call of it, or the runtime is being closed.
         """
         if not calls:
             return Batch(session=session, step=step, results=(), waits=(), texts=())
@@ -349,7 +350,10 @@ class Runtime(Outside):
     # Lifetime
 
     async def aclose(self) -> None:
-        """End what this runtime holds and close its files. Safe to call twice."""
+        """End what this runtime holds and close its files. Safe to call twice.
+
+        What is begun meanwhile is refused with a ``UsageError`` before anything of it is executed.
+        """
         if self._parts is None:
             return
         try:

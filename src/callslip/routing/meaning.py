@@ -94,7 +94,8 @@ class Meaning:
             self._waking.discard(wake)
 
     def _at_work(self) -> bool:
-        return self._thread is not None and self._thread.is_alive()
+        thread = self._thread  # which it takes away itself when it is done
+        return thread is not None and thread.is_alive()
 
     def _begin(self) -> None:
         with self._one:
